@@ -1,0 +1,91 @@
+/**
+ * Names tether gives to native refs, and how they are read back (formats §3).
+ *
+ * @module
+ */
+
+import { canonical, framedHash } from "./hash.ts";
+
+/** What every pin ref begins with. */
+export const PIN_PREFIX = "tether.";
+/** What every working ref begins with. */
+export const WORKING_REF_PREFIX = "tether.ws.";
+/** What every owner marker spelled as a ref begins with; never a pin. */
+export const OWNER_PREFIX = "tether.owner.";
+
+const DATASET_ID = /^[0-9a-f]{8}$/;
+
+/** Tells whether a text is a dataset id: 8 lower-case hex digits. */
+export function isDatasetId(text: string): boolean {
+  return DATASET_ID.test(text);
+}
+
+/** Returns the native ref of a pin id: `tether.<id>`. */
+export function refForPin(pinId: string): string {
+  return PIN_PREFIX + pinId;
+}
+
+/** A pin ref read back. */
+export interface PinName {
+  /** `<dataset>.<token>`, without the generation. */
+  readonly id: string;
+  /** The dataset the pin belongs to. */
+  readonly dataset: string;
+  /** Icechunk's generation of a name that was used before; 1 when there is none. */
+  readonly generation: number;
+}
+
+/** Reads a pin ref; `undefined` for a ref that is none (a working ref, an owner marker, a foreign or unrecognised name). */
+export function parsePinRef(ref: string): PinName | undefined {
+  if (!ref.startsWith(PIN_PREFIX) || ref.startsWith(WORKING_REF_PREFIX) || ref.startsWith(OWNER_PREFIX)) {
+    return undefined;
+  }
+  const [dataset = "", token = "", generation, ...rest] = ref.slice(PIN_PREFIX.length).split(".");
+  if (dataset === "" || token === "" || rest.length > 0) return undefined;
+  if (generation === undefined) return { id: `${dataset}.${token}`, dataset, generation: 1 };
+  return /^[0-9]+$/.test(generation)
+    ? { id: `${dataset}.${token}`, dataset, generation: Number(generation) }
+    : undefined;
+}
+
+/**
+ * Returns a bookmark's slug: the bookmark itself when every character is in `[0-9A-Za-z_-]` and none of `-` is at an end,
+ * else its cleaned form with 6 hex digits of the exact name (formats §3).
+ */
+export function bookmarkSlug(bookmark: string): string {
+  const clean = bookmark.replace(/[^0-9A-Za-z_-]+/gu, "-").replace(/^-+|-+$/g, "");
+  if (clean === bookmark && clean !== "") return clean;
+  return `${clean || "bm"}-${framedHash([canonical(bookmark)], 8).slice(0, 6)}`;
+}
+
+/** Returns the working ref `tether.ws.<dataset>.<slug>` of a bookmark. */
+export function workingRefName(datasetId: string, bookmark: string): string {
+  return `${WORKING_REF_PREFIX}${datasetId}.${bookmarkSlug(bookmark)}`;
+}
+
+/** A working ref read back. */
+export type WorkingRefName =
+  | { readonly type: "bookmark"; readonly dataset: string; readonly slug: string; readonly generation: number }
+  | { readonly type: "legacy"; readonly dataset: string; readonly workspace: string; readonly tail: string };
+
+/** Reads a working ref; `undefined` when it is not one of tether's (formats §3, Δ19: the generation is read after the id). */
+export function parseWorkingRef(ref: string): WorkingRefName | undefined {
+  if (!ref.startsWith(WORKING_REF_PREFIX)) return undefined;
+  const body = ref.slice(WORKING_REF_PREFIX.length);
+  const dot = body.indexOf(".");
+  const dataset = body.slice(0, Math.max(dot, 0));
+  let rest = dot < 0 ? "" : body.slice(dot + 1);
+  if (!isDatasetId(dataset) || rest === "") return undefined;
+  let generation = 1;
+  const sibling = /^(.+)\.([0-9]+)$/.exec(rest);
+  if (sibling) [rest, generation] = [sibling[1] ?? "", Number(sibling[2])];
+  const legacy = /^([0-9a-f]{8})\.(.+)$/.exec(rest);
+  if (legacy) return { type: "legacy", dataset, workspace: legacy[1] ?? "", tail: legacy[2] ?? "" };
+  return { type: "bookmark", dataset, slug: rest, generation };
+}
+
+/** Returns the bookmark slug a working ref stands for; `undefined` for a legacy or foreign ref. */
+export function workingRefBookmark(ref: string): string | undefined {
+  const name = parseWorkingRef(ref);
+  return name?.type === "bookmark" ? name.slug : undefined;
+}

@@ -1,0 +1,11 @@
+/**
+ * What this tether is.
+ *
+ * @module
+ */
+
+/** The version, as `deno.json` has it. */
+export const VERSION = "0.1.0";
+
+/** What plans carry as their maker: never a version of the Python implementation, so neither applies the other's plans. */
+export const PLAN_VERSION: string = `deno-${VERSION}`;
