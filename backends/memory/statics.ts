@@ -1,0 +1,43 @@
+/**
+ * What is known of the kind `memory` before it loads (backends §3.11).
+ *
+ * @module
+ */
+
+import { type BackendStatics, NO_NEEDS } from "../backend.ts";
+
+/** The kind `memory`: systems that live in this process, for tests. The executable specification of the contract. */
+export const memoryStatics: BackendStatics = {
+  kind: "memory",
+  capabilities: new Set([
+    "fingerprint",
+    "addressable",
+    "pin",
+    "fork",
+    "cheap_fingerprint",
+    "atomic_ref",
+    "diff",
+    "history",
+    "promote",
+    "merge",
+    "create",
+    "conditional_ref",
+  ]),
+  maturity: "stable",
+  volatileKeys: new Set(),
+  localPathKeys: [],
+  localPathPrefixes: [],
+  uriKeys: ["uri", "system"],
+  keySuffixes: null,
+  safeConfigKeys: new Set(["store"]),
+  safeOptionKeys: {},
+  promoteHint: "Merge the working ref into the base in the program that holds the store",
+  honoursExpected: new Set(["fork", "promote", "merge"]),
+  concurrency: 64,
+  testOnly: true,
+  permissions: () => NO_NEEDS,
+  async open(settings) {
+    const { MemoryBackend } = await import("./memory.ts");
+    return new MemoryBackend(settings);
+  },
+};
