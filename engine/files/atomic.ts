@@ -1,0 +1,193 @@
+/**
+ * Reading whole files and replacing them atomically (formats §17, L34).
+ *
+ * @module
+ */
+
+import { basename, dirname, join } from "node:path";
+import { ConfigError, messageOf } from "../model/errors.ts";
+
+const encoder = new TextEncoder();
+
+/** Options of {@link writeAtomic}. */
+export interface WriteAtomicOptions {
+  /**
+   * Where the temporary file goes; made when missing. It goes beside the target when this folder lies on another file
+   * system, is a symbolic link, or cannot be written.
+   * @default {the target's folder}
+   */
+  readonly tempDir?: string;
+  /** Permission bits. @default {those of the file replaced, else what the umask leaves} */
+  readonly mode?: number;
+}
+
+/**
+ * Replaces a file: a reader sees the old text or the new one, also after a crash. The folder must exist. Needs write
+ * permission for the file's folder and `tempDir`.
+ */
+export async function writeAtomic(
+  path: string,
+  data: string | Uint8Array,
+  options: WriteAtomicOptions = {},
+): Promise<void> {
+  const mode = options.mode ?? await modeOf(path);
+  const tempDir = options.tempDir;
+  if (tempDir !== undefined && tempDir !== dirname(path)) {
+    const temp = await tryWriteTemp(tempDir, path, data, mode);
+    if (temp !== undefined && await tryRename(temp, path)) return await syncFolder(dirname(path));
+  }
+  const temp = await writeTemp(dirname(path), path, data, mode);
+  try {
+    await Deno.rename(temp, path);
+  } catch (error) {
+    await removeIfThere(temp);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Writes a synced temporary file for a target into a folder, and returns its path. */
+export async function writeTemp(
+  folder: string,
+  target: string,
+  data: string | Uint8Array,
+  mode?: number,
+): Promise<string> {
+  const temp = join(folder, `.${basename(target).slice(0, 100)}.${crypto.randomUUID().slice(0, 8)}.tmp`);
+  const file = await Deno.open(temp, { write: true, createNew: true, ...(mode === undefined ? {} : { mode }) });
+  try {
+    await writeAll(file, typeof data === "string" ? encoder.encode(data) : data);
+    await file.sync();
+  } catch (error) {
+    file.close();
+    await removeIfThere(temp);
+    throw error;
+  }
+  file.close();
+  // The umask may have taken bits off the mode at creation.
+  if (mode !== undefined && Deno.build.os !== "windows") await Deno.chmod(temp, mode);
+  return temp;
+}
+
+/** Writes all of some bytes. */
+export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) written += await file.write(bytes.subarray(written));
+}
+
+/** Makes the entries of a folder durable, where the system can. */
+export async function syncFolder(folder: string): Promise<void> {
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(folder, { read: true });
+  } catch {
+    // Windows cannot open folders; the rename itself is done.
+    return;
+  }
+  try {
+    await file.sync();
+  } catch {
+    // Some network file systems refuse to sync a folder.
+  } finally {
+    file.close();
+  }
+}
+
+/** Removes a file; it is fine when it is gone. */
+export async function removeIfThere(path: string): Promise<boolean> {
+  try {
+    await Deno.remove(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/**
+ * Reads a regular file as UTF-8; `undefined` when there is none. A symbolic link is not followed where `noFollow` is set:
+ * what a clone brings must not lead outside it (L40).
+ *
+ * @throws {ConfigError} if it is not a regular file, too large, or not UTF-8.
+ */
+export async function readText(
+  path: string,
+  options: {
+    /** How errors call the file. */
+    readonly name: string;
+    /** Largest size in bytes. */
+    readonly maxBytes: number;
+    /** Refuses a symbolic link. @default {false} */
+    readonly noFollow?: boolean;
+  },
+): Promise<string | undefined> {
+  let bytes: Uint8Array;
+  try {
+    const info = await (options.noFollow ? Deno.lstat(path) : Deno.stat(path));
+    if (!info.isFile) throw unreadable(options.name, info.isSymlink ? "it is a symbolic link" : "it is not a file");
+    if (info.size > options.maxBytes) throw unreadable(options.name, `it is larger than ${options.maxBytes} bytes`);
+    bytes = await Deno.readFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    if (error instanceof ConfigError) throw error;
+    throw unreadable(options.name, messageOf(error), error);
+  }
+  try {
+    // The byte-order mark stays: callers that give a text back give it back whole.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw unreadable(options.name, "it is not UTF-8", error);
+  }
+}
+
+function unreadable(name: string, reason: string, cause?: unknown): ConfigError {
+  return new ConfigError(`Cannot read "${name}": ${reason}`, { code: "unreadable", details: { file: name }, cause });
+}
+
+async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    const mode = (await Deno.stat(path)).mode;
+    return mode === null ? undefined : mode & 0o777;
+  } catch {
+    // No file yet: the umask decides.
+    return undefined;
+  }
+}
+
+async function tryWriteTemp(
+  folder: string,
+  target: string,
+  data: string | Uint8Array,
+  mode: number | undefined,
+): Promise<string | undefined> {
+  try {
+    await Deno.mkdir(folder, { recursive: true });
+    // A clone could bring the folder as a link to somewhere else.
+    if (!(await Deno.lstat(folder)).isDirectory) return undefined;
+    return await writeTemp(folder, target, data, mode);
+  } catch (error) {
+    if (error instanceof Deno.errors.PermissionDenied || isReadOnly(error)) return undefined;
+    throw error;
+  }
+}
+
+async function tryRename(temp: string, path: string): Promise<boolean> {
+  try {
+    await Deno.rename(temp, path);
+    return true;
+  } catch (error) {
+    await removeIfThere(temp);
+    if (codeOf(error) === "EXDEV") return false;
+    throw error;
+  }
+}
+
+/** Tells whether an error says that something cannot be written at all: no permission, or a read-only file system. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
+    ["EROFS", "EACCES", "EPERM"].includes(codeOf(error) ?? "");
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}

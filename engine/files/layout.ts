@@ -1,0 +1,186 @@
+/**
+ * Where a dataset keeps what (formats §1).
+ *
+ * @module
+ */
+
+import { dirname, join } from "node:path";
+import { ConfigError } from "../model/errors.ts";
+import { isInside } from "../io/paths.ts";
+import { isReadOnly, readText, removeIfThere, writeAtomic } from "./atomic.ts";
+
+/** Absolute paths of a dataset's files. */
+export interface DatasetPaths {
+  readonly root: string;
+  /** Folder of the manifests. */
+  readonly objects: string;
+  /** Folder of the content listings. */
+  readonly listings: string;
+  readonly workspace: string;
+  readonly journal: string;
+  readonly secrets: string;
+  /** Folder of what can be rebuilt. */
+  readonly cache: string;
+  /** The checkout lock. */
+  readonly lock: string;
+  /** Who holds the checkout lock. */
+  readonly lockHint: string;
+  readonly config: string;
+  readonly gitignore: string;
+  readonly gitattributes: string;
+}
+
+/** Per-checkout files that a VCS must never track, relative to the dataset root (formats §1, L40). */
+export const UNTRACKED_FILES: readonly string[] = [
+  ".tether/secrets.toml",
+  ".tether/workspace.toml",
+  ".tether/ops.jsonl",
+];
+
+/** Lines of `.tether/.gitignore`, in order. */
+const IGNORED = ["/workspace.toml", "/ops.jsonl", "/cache", "/lock", "/secrets.toml"];
+
+/** Returns the paths of the dataset at a root. */
+export function datasetPaths(root: string): DatasetPaths {
+  const folder = join(root, ".tether");
+  return {
+    root,
+    objects: join(folder, "objects"),
+    listings: join(folder, "listings"),
+    workspace: join(folder, "workspace.toml"),
+    journal: join(folder, "ops.jsonl"),
+    secrets: join(folder, "secrets.toml"),
+    cache: join(folder, "cache"),
+    lock: join(folder, "lock"),
+    lockHint: join(folder, "cache", "lock.json"),
+    config: join(root, "tether.toml"),
+    gitignore: join(folder, ".gitignore"),
+    gitattributes: join(folder, ".gitattributes"),
+  };
+}
+
+/** Returns the nearest folder at or above `start`, symbolic links resolved, that holds a `tether.toml`. */
+export async function findRoot(start: string): Promise<string | undefined> {
+  let folder = await Deno.realPath(start);
+  while (true) {
+    try {
+      if ((await Deno.stat(join(folder, "tether.toml"))).isFile) return folder;
+    } catch {
+      // Absent, or a folder that cannot be looked into: the dataset is not here.
+    }
+    const parent = dirname(folder);
+    if (parent === folder) return undefined;
+    folder = parent;
+  }
+}
+
+/**
+ * Makes a folder of the dataset, and its parents.
+ *
+ * @throws {ConfigError} if a symbolic link leads it out of the dataset (L40).
+ */
+export async function makeFolder(root: string, folder: string): Promise<void> {
+  const inside = await nearestExisting(folder);
+  if (!isInside(inside, await Deno.realPath(root))) {
+    throw new ConfigError(`Cannot write below "${folder}": a symbolic link leads out of the dataset`, {
+      code: "outside",
+    });
+  }
+  await Deno.mkdir(folder, { recursive: true });
+}
+
+/**
+ * Refuses a dataset whose own folders or lock are symbolic links: a clone could aim them at anything (L40). A linked
+ * `cache` is merely not used.
+ *
+ * @throws {ConfigError} naming the link.
+ */
+export async function refuseLinks(paths: DatasetPaths): Promise<void> {
+  for (const path of [dirname(paths.objects), paths.objects, paths.listings, paths.lock]) {
+    let link: boolean;
+    try {
+      link = (await Deno.lstat(path)).isSymlink;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) continue;
+      throw error;
+    }
+    if (link) throw new ConfigError(`Cannot use the dataset: "${path}" is a symbolic link`, { code: "outside" });
+  }
+}
+
+async function nearestExisting(folder: string): Promise<string> {
+  try {
+    return await Deno.realPath(folder);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound) || dirname(folder) === folder) throw error;
+    return await nearestExisting(dirname(folder));
+  }
+}
+
+/** Returns the cache folder, made when missing; `undefined` when it cannot be written or is a link, which costs speed only. */
+export async function usableCache(paths: DatasetPaths): Promise<string | undefined> {
+  try {
+    await Deno.mkdir(paths.cache, { recursive: true });
+    return (await Deno.lstat(paths.cache)).isDirectory ? paths.cache : undefined;
+  } catch (error) {
+    if (isReadOnly(error) || error instanceof Deno.errors.AlreadyExists) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Adds the missing lines to `.tether/.gitignore` (formats §1). `"create"` is for `init` and `upgrade`; `"complete"` is for
+ * every other command: it leaves a missing file missing, and a tree that cannot be written alone. Returns whether
+ * something was written.
+ */
+export async function ensureGitignore(root: string, mode: "create" | "complete"): Promise<boolean> {
+  return await ensureLines(root, datasetPaths(root).gitignore, IGNORED, mode);
+}
+
+/** Adds `* -text` to `.tether/.gitattributes`, so that no checkout converts line ends (L15). Modes as for ignoring. */
+export async function ensureGitattributes(root: string, mode: "create" | "complete"): Promise<boolean> {
+  return await ensureLines(root, datasetPaths(root).gitattributes, ["* -text"], mode);
+}
+
+async function ensureLines(
+  root: string,
+  path: string,
+  lines: readonly string[],
+  mode: "create" | "complete",
+): Promise<boolean> {
+  const text = await readText(path, { name: path, maxBytes: 1024 * 1024, noFollow: true });
+  if (text === undefined && mode === "complete") return false;
+  const present = new Set((text ?? "").split(/\r?\n/).map((line) => line.trimEnd()));
+  const missing = lines.filter((line) => !present.has(line));
+  if (missing.length === 0) return false;
+  const kept = text === undefined || text === "" || text.endsWith("\n") ? text ?? "" : text + "\n";
+  try {
+    await writeAtomic(path, kept + missing.join("\n") + "\n", { tempDir: datasetPaths(root).cache });
+  } catch (error) {
+    if (mode === "complete" && isReadOnly(error)) return false;
+    throw error;
+  }
+  return true;
+}
+
+/**
+ * Removes temporary files that a killed process left below `.tether/` (formats §17). Call it with the checkout lock held;
+ * files younger than an hour stay, since a claim of `workspace.toml` takes no lock.
+ */
+export async function sweepTemporary(paths: DatasetPaths, now: Date): Promise<void> {
+  for (const folder of [dirname(paths.workspace), paths.cache]) {
+    let entries: Deno.DirEntry[];
+    try {
+      entries = await Array.fromAsync(Deno.readDir(folder));
+    } catch {
+      // Nothing there, or nothing that can be read: nothing to sweep.
+      continue;
+    }
+    for (const entry of entries) {
+      if (!entry.isFile || !/^\..+\.tmp$/.test(entry.name)) continue;
+      const path = join(folder, entry.name);
+      const modified = (await Deno.stat(path)).mtime;
+      if (modified && now.getTime() - modified.getTime() > 3_600_000) await removeIfThere(path);
+    }
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * Object manifests on disk (formats §5, §6).
+ *
+ * @module
+ */
+
+import { dirname, join } from "node:path";
+import { ConfigError } from "../model/errors.ts";
+import { compareCodePoints } from "../model/json.ts";
+import { checkKey, manifestPath } from "../model/keys.ts";
+import type { ObjectManifest, Pin } from "../model/manifest.ts";
+import { mapLimit } from "../io/pool.ts";
+import { Fields } from "./_fields.ts";
+import { readText, removeIfThere, writeAtomic } from "./atomic.ts";
+import { readPolicy } from "./config.ts";
+import { datasetPaths, makeFolder } from "./layout.ts";
+import { isTable, MAX_TOML_BYTES, readToml, type TomlTable, writeToml } from "./toml.ts";
+import { readsBackAs, spliceToml, type TomlChanges } from "./toml_edit.ts";
+
+/** A manifest file that cannot be used. Its pins still count as references. */
+export interface BrokenManifest {
+  /** The key its path stands for. */
+  readonly key: string;
+  /** Its path from the dataset root, with `/`. */
+  readonly path: string;
+  readonly error: ConfigError;
+  /** Whether it holds the conflict markers of a merge. */
+  readonly conflicted: boolean;
+  /** Pin ids found in its text, on every side of a conflict. */
+  readonly pinIds: readonly string[];
+}
+
+/** All manifests of a working tree. */
+export interface ManifestSet {
+  /** By key, sorted by code point. */
+  readonly objects: ReadonlyMap<string, ObjectManifest>;
+  /** Files that cannot be used, by path. */
+  readonly broken: readonly BrokenManifest[];
+}
+
+/**
+ * Reads one manifest. Unknown fields are ignored. `name` is how errors call it.
+ *
+ * @throws {ConfigError} if it does not parse, or a value is wrong.
+ */
+export function parseManifest(text: string, name: string): ObjectManifest {
+  const fields = new Fields(readToml(text, name), name);
+  const key = fields.requiredText("key");
+  return {
+    key: checkKey(key),
+    kind: fields.requiredText("kind"),
+    locator: fields.object("locator") ?? {},
+    policy: readPolicy(fields.table("policy")),
+    state: fields.object("state") ?? null,
+    pin: fields.has("pin") ? readPin(fields.table("pin")) : null,
+    recoverable: fields.flag("recoverable", true),
+    origin: fields.anyText("origin") === "created" ? "created" : "adopted",
+    capturedAt: fields.time("captured_at") ?? null,
+  };
+}
+
+function readPin(fields: Fields): Pin {
+  const pin = { id: fields.requiredText("id"), ref: fields.requiredText("ref") };
+  for (const [key, value] of Object.entries(pin)) {
+    // Ids and refs are handed to stores and programs (L41).
+    if (!/^[!-~]+$/.test(value) || value.startsWith("-")) {
+      throw fields.problem(key, "it is not plain ASCII without spaces and a leading hyphen");
+    }
+  }
+  return pin;
+}
+
+/** Writes a manifest that has no file yet. One that has is changed by {@link reviseManifest}. */
+export function formatManifest(manifest: ObjectManifest): string {
+  const table = manifestTable(manifest);
+  return checked(writeToml(table), table, manifest.key);
+}
+
+/**
+ * Writes a manifest over its previous text: comments and unknown keys stay, and a value that is as before is not touched.
+ *
+ * @throws {ConfigError} if the previous text does not parse; nothing may be written over it then.
+ */
+export async function reviseManifest(manifest: ObjectManifest, previous: string): Promise<string> {
+  const wanted = manifestTable(manifest);
+  const name = manifestPath(manifest.key);
+  const before = readToml(previous, name);
+  const changes: TomlChanges = {
+    ...Object.fromEntries(MACHINE_KEYS.map((key) => [key, undefined])),
+    ...wanted,
+    // Relics and unknown keys inside [policy] stay.
+    policy: { ...(isTable(before["policy"]) ? before["policy"] : {}), ...wanted["policy"] as TomlTable },
+  };
+  return await spliceToml(previous, changes, name);
+}
+
+const MACHINE_KEYS = ["key", "kind", "recoverable", "origin", "captured_at", "locator", "policy", "state", "pin"];
+
+function manifestTable(m: ObjectManifest): TomlTable {
+  return {
+    key: m.key,
+    kind: m.kind,
+    recoverable: m.recoverable,
+    ...(m.origin === "created" ? { origin: "created" } : {}),
+    ...(m.capturedAt === null ? {} : { captured_at: m.capturedAt }),
+    locator: m.locator,
+    policy: { file: m.policy.file, pin: m.policy.pin },
+    ...(m.state === null ? {} : { state: m.state }),
+    ...(m.pin === null ? {} : { pin: { id: m.pin.id, ref: m.pin.ref } }),
+  };
+}
+
+function checked(text: string, wanted: TomlTable, key: string): string {
+  if (readsBackAs(text, wanted, manifestPath(key))) return text;
+  throw new ConfigError(`Cannot write the manifest of "${key}": its text would not read back as meant`, {
+    code: "toml-rewrite",
+  });
+}
+
+/** Returns the pin ids in a text by their form alone, for a manifest that does not parse (formats §19.2). */
+export function pinIdsIn(text: string): string[] {
+  return [...new Set(text.match(/(?<![0-9A-Za-z])[0-9a-f]{8}\.[0-9a-f]{16}(?![0-9a-f])/g))];
+}
+
+/** What a manifest file was when it was read. */
+interface Cached {
+  readonly stamp: string;
+  readonly result: ObjectManifest | BrokenManifest;
+}
+
+/** A file may change within one tick of the clock its times are taken from: a younger one is read again. */
+const SETTLED_MS = 2000;
+const READS_AT_ONCE = 32;
+
+/** The manifests of one working tree. */
+export class ManifestStore {
+  readonly #root: string;
+  readonly #now: () => Date;
+  readonly #cache = new Map<string, Cached>();
+  /** Paths of keys whose file does not lie where the key says. */
+  readonly #paths = new Map<string, string>();
+
+  constructor(root: string, options: { readonly now?: () => Date } = {}) {
+    this.#root = root;
+    this.#now = options.now ?? (() => new Date());
+  }
+
+  /** Reads every manifest. Of two files with one key the last by path counts, as for other tools; the first is broken. */
+  async read(): Promise<ManifestSet> {
+    const files = await this.#files();
+    const results = await mapLimit(files, READS_AT_ONCE, (path) => this.#readFile(path));
+    const objects = new Map<string, ObjectManifest>();
+    const broken: BrokenManifest[] = [];
+    this.#paths.clear();
+    for (const [index, result] of results.entries()) {
+      const path = files[index] ?? "";
+      if (result === undefined) continue;
+      if ("error" in result) {
+        broken.push(result);
+        continue;
+      }
+      const other = objects.get(result.key);
+      if (other) broken.push(this.#shadowed(other, path));
+      objects.set(result.key, result);
+      this.#paths.set(result.key, path);
+    }
+    const known = new Set(files);
+    for (const path of this.#cache.keys()) if (!known.has(path)) this.#cache.delete(path);
+    return {
+      objects: new Map([...objects].sort(([a], [b]) => compareCodePoints(a, b))),
+      broken: broken.sort((a, b) => compareCodePoints(a.path, b.path)),
+    };
+  }
+
+  /** Returns the exact text of a key's manifest; `undefined` when there is none. */
+  async text(key: string): Promise<string | undefined> {
+    return await this.#text(this.#pathOf(key));
+  }
+
+  /**
+   * Records an object. A manifest that already says so is left alone, byte for byte.
+   *
+   * @throws {ConfigError} if the file there does not parse, or the result would not read back.
+   */
+  async write(manifest: ObjectManifest): Promise<void> {
+    const previous = await this.text(manifest.key);
+    const text = previous === undefined ? formatManifest(manifest) : await reviseManifest(manifest, previous);
+    if (text !== previous) await this.writeText(manifest.key, text);
+  }
+
+  /** Replaces a manifest by an exact text, for undo and roll back. */
+  async writeText(key: string, text: string): Promise<void> {
+    const path = join(this.#root, this.#pathOf(checkKey(key)));
+    await makeFolder(this.#root, dirname(path));
+    await writeAtomic(path, text, { tempDir: datasetPaths(this.#root).cache });
+  }
+
+  /** Removes a manifest and the folders that leaves empty; it is fine when it is gone. */
+  async remove(key: string): Promise<void> {
+    const objects = datasetPaths(this.#root).objects;
+    const path = join(this.#root, this.#pathOf(checkKey(key)));
+    await removeIfThere(path);
+    for (let folder = dirname(path); folder !== objects; folder = dirname(folder)) {
+      try {
+        await Deno.remove(folder);
+      } catch {
+        // Not empty, or gone: nothing more to tidy.
+        break;
+      }
+    }
+  }
+
+  #pathOf(key: string): string {
+    return this.#paths.get(key) ?? manifestPath(key);
+  }
+
+  #shadowed(manifest: ObjectManifest, by: string): BrokenManifest {
+    const path = this.#pathOf(manifest.key);
+    const error = new ConfigError(`Cannot use "${path}": it has the same key "${manifest.key}" as "${by}"`, {
+      code: "duplicate-key",
+      hints: ["Remove one of the two files"],
+      details: { file: path, other: by, key: manifest.key },
+    });
+    return brokenManifest(path, error, manifest.pin ? [manifest.pin.id] : []);
+  }
+
+  async #readFile(path: string): Promise<ObjectManifest | BrokenManifest | undefined> {
+    const stamp = await this.#stamp(path);
+    const cached = this.#cache.get(path);
+    if (stamp !== undefined && cached?.stamp === stamp) return cached.result;
+    let text: string | undefined;
+    let result: ObjectManifest | BrokenManifest;
+    try {
+      text = await this.#text(path);
+      if (text === undefined) return undefined;
+      result = parseManifest(text, path);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      result = brokenManifest(path, error, pinIdsIn(text ?? ""));
+    }
+    if (stamp !== undefined) this.#cache.set(path, { stamp, result });
+    return result;
+  }
+
+  #text(path: string): Promise<string | undefined> {
+    return readText(join(this.#root, path), { name: path, maxBytes: MAX_TOML_BYTES, noFollow: true });
+  }
+
+  /** Returns what tells versions of a file apart; `undefined` for one too young to trust its times. */
+  async #stamp(path: string): Promise<string | undefined> {
+    try {
+      const info = await Deno.lstat(join(this.#root, path));
+      const times = [info.mtime?.getTime() ?? Infinity, info.ctime?.getTime() ?? 0];
+      if (Math.max(...times) > this.#now().getTime() - SETTLED_MS) return undefined;
+      return [info.size, info.ino, ...times].join(":");
+    } catch {
+      // Gone since it was listed; reading it says so.
+      return undefined;
+    }
+  }
+
+  /** Lists every manifest file, ordered by path segment. Symbolic links are listed, so that they show as broken. */
+  async #files(): Promise<string[]> {
+    const found: string[] = [];
+    const visit = async (folder: string): Promise<void> => {
+      let entries: Deno.DirEntry[];
+      try {
+        entries = await Array.fromAsync(Deno.readDir(join(this.#root, folder)));
+      } catch (error) {
+        if (error instanceof Deno.errors.NotFound) return;
+        throw error;
+      }
+      for (const entry of entries.sort((a, b) => compareCodePoints(a.name, b.name))) {
+        const path = `${folder}/${entry.name}`;
+        if (entry.isDirectory) await visit(path);
+        else if (entry.name.endsWith(".toml") && (entry.isFile || entry.isSymlink)) found.push(path);
+      }
+    };
+    await visit(".tether/objects");
+    return found;
+  }
+}
+
+function brokenManifest(path: string, error: ConfigError, pinIds: readonly string[]): BrokenManifest {
+  return {
+    key: path.slice(".tether/objects/".length, -".toml".length),
+    path,
+    error,
+    conflicted: error.code === "conflicted",
+    pinIds,
+  };
+}
