@@ -39,11 +39,12 @@ export function canonicalUri(text: string): string {
 /** Resolves symbolic links like POSIX `realpath`, without requiring that the path exists. */
 export function resolveExisting(path: string): string {
   // Not normalised first: "link/.." is the parent of the link's target, not the folder the link lies in.
-  return walk(path.split("/"), 0) ?? resolve(path);
+  return walk(path.split("/"), []) ?? resolve(path);
 }
 
-function walk(segments: readonly string[], depth: number): string | undefined {
-  if (depth > 40) return undefined;
+/** Follows the links of a path and notes them in `links`; `undefined` when there are too many, as in a cycle. */
+function walk(segments: readonly string[], links: string[]): string | undefined {
+  if (links.length > 40) return undefined;
   let at = "/";
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i] ?? "";
@@ -64,8 +65,9 @@ function walk(segments: readonly string[], depth: number): string | undefined {
       at = next;
       continue;
     }
+    links.push(next);
     const base = isAbsolute(target) ? target.split("/") : [...at.split("/"), ...target.split("/")];
-    return walk([...base, ...segments.slice(i + 1)], depth + 1);
+    return walk([...base, ...segments.slice(i + 1)], links);
   }
   return at;
 }
@@ -96,9 +98,10 @@ export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : folder + "/");
 }
 
-/** Returns a path and the symbolic links on the way to it: what reading it needs permission for. */
+/** Returns a path, what it resolves to and the symbolic links on the way: what reading it needs permission for. */
 export function pathAndLinks(path: string): string[] {
   const spelled = trimSlash(path);
-  const resolved = resolveExisting(spelled);
-  return resolved === spelled ? [spelled] : [spelled, resolved];
+  const links: string[] = [];
+  const resolved = walk(spelled.split("/"), links) ?? resolve(spelled);
+  return [...new Set([spelled, resolved, ...links])];
 }

@@ -48,7 +48,7 @@ export interface WriteJsonOptions {
    */
   readonly sortKeys?: boolean;
   /**
-   * Escapes every character outside ASCII as `\uXXXX`, in lower-case hex with surrogate pairs.
+   * Escapes every character outside printable ASCII as `\uXXXX`, in lower-case hex with surrogate pairs.
    * @default {false}
    */
   readonly ascii?: boolean;
@@ -160,9 +160,9 @@ function quoteMinimal(text: string): string {
 }
 
 function quoteAscii(text: string): string {
-  // DEL is ASCII: only what lies beyond it is escaped, as Python's json does.
+  // DEL too, as Python's json does: listings of both implementations are the same bytes.
   return quoteMinimal(text).replace(
-    /[\u0080-\uffff]/g,
+    /[\u007f-\uffff]/g,
     (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"),
   );
 }
