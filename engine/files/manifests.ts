@@ -14,8 +14,8 @@ import { Fields } from "./_fields.ts";
 import { readText, removeIfThere, writeAtomic } from "./atomic.ts";
 import { readPolicy } from "./config.ts";
 import { datasetPaths, makeFolder } from "./layout.ts";
-import { isTable, MAX_TOML_BYTES, readToml, type TomlTable, writeToml } from "./toml.ts";
-import { readsBackAs, spliceToml, type TomlChanges } from "./toml_edit.ts";
+import { isTable, MAX_TOML_BYTES, readsBackAs, readToml, type TomlTable, writeToml } from "./toml.ts";
+import { spliceToml, type TomlChanges } from "./toml_edit.ts";
 
 /** A manifest file that cannot be used. Its pins still count as references. */
 export interface BrokenManifest {
@@ -111,7 +111,7 @@ function manifestTable(m: ObjectManifest): TomlTable {
 }
 
 function checked(text: string, wanted: TomlTable, key: string): string {
-  if (readsBackAs(text, wanted, manifestPath(key))) return text;
+  if (readsBackAs(text, wanted)) return text;
   throw new ConfigError(`Cannot write the manifest of "${key}": its text would not read back as meant`, {
     code: "toml-rewrite",
   });

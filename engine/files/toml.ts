@@ -110,6 +110,26 @@ export function mapDates(value: TomlValue, replace: (date: TomlDate) => TomlValu
   return value;
 }
 
+/** Returns a table without its nulls, at every depth. */
+export function withoutTomlNulls(table: TomlTable): TomlTable {
+  function clean(value: TomlValue): TomlValue {
+    if (Array.isArray(value)) return value.filter((item: TomlValue) => item !== null).map(clean);
+    return isTable(value) ? withoutTomlNulls(value) : value;
+  }
+  const entries = Object.entries(table).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(entries.map(([key, value]) => [key, clean(value)]));
+}
+
+/** Tells whether a text parses to a table, less its nulls: asked of every new text before it replaces a file (L34). */
+export function readsBackAs(text: string, wanted: TomlTable): boolean {
+  try {
+    return tomlEqual(readToml(text, "", { maxLength: text.length }), withoutTomlNulls(wanted));
+  } catch {
+    // A text that does not parse surely does not read back; the caller names the file.
+    return false;
+  }
+}
+
 /**
  * Writes a document: keys in the order given, values before tables, nulls dropped at every depth, strings basic with
  * characters outside ASCII as they are.

@@ -12,10 +12,12 @@ import { ConfigError } from "../model/errors.ts";
 import {
   isTable,
   normalizeToml,
+  readsBackAs,
   readToml,
   tomlEqual,
   type TomlTable,
   type TomlValue,
+  withoutTomlNulls,
   writeInline,
   writeKey,
   writePair,
@@ -42,7 +44,7 @@ export async function spliceToml(text: string, changes: TomlChanges, name: strin
   const editor = new Editor(source, parseTOML(source, { tomlVersion: "1.1" }).body[0].body);
   editor.editTable([], before, wanted);
   const result = editor.apply();
-  if (!readsBackAs(result, wanted, name)) {
+  if (!readsBackAs(result, wanted)) {
     throw new ConfigError(`Cannot rewrite "${name}": the new text would not read back as meant; nothing was changed`, {
       code: "toml-rewrite",
       details: { file: name },
@@ -51,28 +53,9 @@ export async function spliceToml(text: string, changes: TomlChanges, name: strin
   return result;
 }
 
-/** Tells whether a text parses to a value (L34). */
-export function readsBackAs(text: string, wanted: TomlTable, name: string): boolean {
-  try {
-    return tomlEqual(readToml(text, name), withoutNulls(wanted));
-  } catch {
-    // A text that does not parse surely does not read back; the caller names the file.
-    return false;
-  }
-}
-
-function withoutNulls(value: TomlValue): TomlValue {
-  if (Array.isArray(value)) return value.filter((item: TomlValue) => item !== null).map(withoutNulls);
-  if (!isTable(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).filter(([, item]) => item !== null && item !== undefined)
-      .map(([key, item]) => [key, withoutNulls(item)]),
-  );
-}
-
 function changedTable(before: TomlTable, changes: TomlChanges): TomlTable {
   const entries = new Map<string, TomlValue | undefined>([...Object.entries(before), ...Object.entries(changes)]);
-  return withoutNulls(Object.fromEntries(entries) as TomlTable) as TomlTable;
+  return withoutTomlNulls(Object.fromEntries(entries) as TomlTable);
 }
 
 function withFinalNewline(text: string): string {
