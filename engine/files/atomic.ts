@@ -19,6 +19,11 @@ export interface WriteAtomicOptions {
   readonly tempDir?: string;
   /** Permission bits. @default {those of the file replaced, else what the umask leaves} */
   readonly mode?: number;
+  /**
+   * Whether the text must survive a power cut.
+   * @default {true}
+   */
+  readonly durable?: boolean;
 }
 
 /**
@@ -30,34 +35,33 @@ export async function writeAtomic(
   data: string | Uint8Array,
   options: WriteAtomicOptions = {},
 ): Promise<void> {
+  const { tempDir, durable = true } = options;
   const mode = options.mode ?? await modeOf(path);
-  const tempDir = options.tempDir;
-  if (tempDir !== undefined && tempDir !== dirname(path)) {
-    const temp = await tryWriteTemp(tempDir, path, data, mode);
-    if (temp !== undefined && await tryRename(temp, path)) return await syncFolder(dirname(path));
+  const how = { durable, ...(mode === undefined ? {} : { mode }) };
+  const folder = dirname(path);
+  const elsewhere = tempDir === undefined || tempDir === folder
+    ? undefined
+    : await tryWriteTemp(tempDir, path, data, how);
+  if (elsewhere === undefined || !await tryRename(elsewhere, path)) {
+    const temp = await writeTemp(folder, path, data, how);
+    if (!await tryRename(temp, path)) throw new Error(`Cannot rename "${temp}" within its folder`);
   }
-  const temp = await writeTemp(dirname(path), path, data, mode);
-  try {
-    await Deno.rename(temp, path);
-  } catch (error) {
-    await removeIfThere(temp);
-    throw error;
-  }
-  await syncFolder(dirname(path));
+  if (durable) await syncFolder(folder);
 }
 
-/** Writes a synced temporary file for a target into a folder, and returns its path. */
+/** Writes a temporary file for a target into a folder, and returns its path. */
 export async function writeTemp(
   folder: string,
   target: string,
   data: string | Uint8Array,
-  mode?: number,
+  options: Pick<WriteAtomicOptions, "mode" | "durable"> = {},
 ): Promise<string> {
+  const { mode, durable = true } = options;
   const temp = join(folder, `.${basename(target).slice(0, 100)}.${crypto.randomUUID().slice(0, 8)}.tmp`);
   const file = await Deno.open(temp, { write: true, createNew: true, ...(mode === undefined ? {} : { mode }) });
   try {
     await writeAll(file, typeof data === "string" ? encoder.encode(data) : data);
-    await file.sync();
+    if (durable) await file.sync();
   } catch (error) {
     file.close();
     await removeIfThere(temp);
@@ -158,19 +162,20 @@ async function tryWriteTemp(
   folder: string,
   target: string,
   data: string | Uint8Array,
-  mode: number | undefined,
+  options: Pick<WriteAtomicOptions, "mode" | "durable">,
 ): Promise<string | undefined> {
   try {
     await Deno.mkdir(folder, { recursive: true });
     // A clone could bring the folder as a link to somewhere else.
     if (!(await Deno.lstat(folder)).isDirectory) return undefined;
-    return await writeTemp(folder, target, data, mode);
+    return await writeTemp(folder, target, data, options);
   } catch (error) {
-    if (error instanceof Deno.errors.PermissionDenied || isReadOnly(error)) return undefined;
+    if (isReadOnly(error) || error instanceof Deno.errors.AlreadyExists) return undefined;
     throw error;
   }
 }
 
+/** Renames; `false`, with the temporary file removed, when the two lie on different file systems. */
 async function tryRename(temp: string, path: string): Promise<boolean> {
   try {
     await Deno.rename(temp, path);

@@ -30,6 +30,11 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
+/** Tells whether a JSON value is an object. */
+export function isJsonObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Float);
+}
+
 /** Options of {@link writeJson}. */
 export interface WriteJsonOptions {
   /**
