@@ -81,14 +81,15 @@ export class LocalStorage implements ObjectStorage {
     }
   }
 
-  async listFolder(folder: string, op?: Op): Promise<FolderListing> {
-    op?.signal?.throwIfAborted();
+  async listFolder(folder: string, options?: Op & { readonly from?: string }): Promise<FolderListing> {
+    options?.signal?.throwIfAborted();
+    const from = options?.from ?? "";
     const path = folder === "" ? this.root : this.#path(folder);
     const folders: string[] = [];
     const objects: ObjectInfo[] = [];
     try {
       for await (const entry of Deno.readDir(path)) {
-        if (entry.name === LOCK_FILE || isTemporary(entry.name)) continue;
+        if (entry.name === LOCK_FILE || isTemporary(entry.name) || compareCodePoints(entry.name, from) < 0) continue;
         const info = await statIfThere(join(path, entry.name));
         if (info?.isDirectory) folders.push(entry.name);
         else if (info?.isFile) objects.push(infoOf(folder === "" ? entry.name : `${folder}/${entry.name}`, info));
@@ -99,6 +100,20 @@ export class LocalStorage implements ObjectStorage {
     folders.sort(compareCodePoints);
     objects.sort((a, b) => compareCodePoints(a.key, b.key));
     return { folders, objects };
+  }
+
+  async listNames(folder: string, op?: Op): Promise<readonly string[]> {
+    op?.signal?.throwIfAborted();
+    const path = folder === "" ? this.root : this.#path(folder);
+    const names: string[] = [];
+    try {
+      for await (const entry of Deno.readDir(path)) {
+        if (!entry.isDirectory && entry.name !== LOCK_FILE && !isTemporary(entry.name)) names.push(entry.name);
+      }
+    } catch (error) {
+      if (!isNotFound(error)) throw this.#error(error, "list", path);
+    }
+    return names.sort(compareCodePoints);
   }
 
   async put(key: string, bytes: Uint8Array, op?: Op): Promise<string> {
@@ -133,6 +148,17 @@ export class LocalStorage implements ObjectStorage {
       const found = await this.get(key, options);
       return found === undefined || (found.version === version && await this.#remove(this.#path(key)));
     }, options);
+  }
+
+  async deleteFolder(folder: string, op?: Op): Promise<void> {
+    op?.signal?.throwIfAborted();
+    const path = this.#path(folder);
+    try {
+      // Symbolic links are removed, never followed.
+      await Deno.remove(path, { recursive: true });
+    } catch (error) {
+      if (!isNotFound(error)) throw this.#error(error, "delete", path, "write");
+    }
   }
 
   /**

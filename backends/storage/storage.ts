@@ -55,8 +55,11 @@ export interface ObjectStorage extends AsyncDisposable {
   head(key: string, op?: Op): Promise<ObjectInfo | undefined>;
   /** Every object below a folder, at any depth and in no promised order; nothing when it does not exist. `""` is the root. */
   list(folder: string, op?: Op): AsyncIterable<ObjectInfo>;
-  /** The objects and folders right below a folder; empty when it does not exist. */
-  listFolder(folder: string, op?: Op): Promise<FolderListing>;
+  /**
+   * The objects and folders right below a folder; empty when it does not exist. With `from` only names that sort at or
+   * after it, which spares a long log its beginning.
+   */
+  listFolder(folder: string, options?: Op & { readonly from?: string }): Promise<FolderListing>;
 
   /** Writes an object, whatever was there. Returns its version. */
   put(key: string, bytes: Uint8Array, op?: Op): Promise<string>;
@@ -70,4 +73,6 @@ export interface ObjectStorage extends AsyncDisposable {
    * @returns whether the object is gone now.
    */
   delete(key: string, options?: Op & { readonly version?: string }): Promise<boolean>;
+  /** Deletes every object below a folder, and the folder itself where there are such; already gone is success. */
+  deleteFolder(folder: string, op?: Op): Promise<void>;
 }
