@@ -177,7 +177,7 @@ class Editor {
     const header = this.#header(path);
     if (last) this.#put(last.end, pairs, 0);
     else if (header) this.#put(header.end, pairs, 0);
-    else if (path.length === 0) this.#put(0, pairs + "\n", 2);
+    else if (path.length === 0) this.#put(0, pairs + "\n", 0);
     else {
       const first = this.#lines.find((line) => startsWith(line.path, path));
       this.#put(first?.start ?? this.#source.length, `[${writeKey(path.map(String))}]\n${pairs}\n`, 2);

@@ -155,7 +155,10 @@ export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   }
   const ka = Object.keys(a).filter((k) => (a as JsonObject)[k] !== undefined);
   const kb = Object.keys(b).filter((k) => (b as JsonObject)[k] !== undefined);
-  return ka.length === kb.length && ka.every((k) => jsonEqual((a as JsonObject)[k], (b as JsonObject)[k]));
+  return ka.length === kb.length && ka.every((k) => {
+    // A key such as "constructor" must not be found on the prototype.
+    return Object.hasOwn(b, k) && jsonEqual((a as JsonObject)[k], (b as JsonObject)[k]);
+  });
 }
 
 function quoteMinimal(text: string): string {
