@@ -214,6 +214,8 @@ export interface BackendStatics {
   readonly concurrency: number;
   /** Whether `add` offers the kind; `memory` is for tests. */
   readonly testOnly?: boolean;
+  /** Capabilities of one object, a pure function of its address and policy. Default: those of the kind. */
+  effectiveCapabilities?(locator: Locator, policy: Policy): Capabilities;
   /** Pure and synchronous: no I/O, no environment reads. */
   permissions(locator: Locator, access: Access, settings?: BackendSettings): PermissionNeeds;
   /**
@@ -228,6 +230,9 @@ export interface BackendStatics {
 export interface ObjectBackend extends AsyncDisposable {
   readonly statics: BackendStatics;
 
+  /** What does not work here and how to mend that, such as a missing addon; `undefined` when the kind is whole. */
+  limitations?(): string | undefined | Promise<string | undefined>;
+
   // Addressing: pure but for symlink reads, never touches the store.
 
   /** The part of the locator that names the system; two spellings of one store give one identity. Never throws. */
@@ -240,8 +245,6 @@ export interface ObjectBackend extends AsyncDisposable {
   baseBranch(locator: Locator, op?: Op): string | Promise<string>;
   /** Cheap checks at `add` time. Warnings are returned, refusals thrown as `InvalidLocatorError`. */
   validateLocator?(locator: Locator, op?: Op): Promise<readonly string[]>;
-  /** Capabilities of one object. Default: those of the kind. */
-  effectiveCapabilities?(locator: Locator, policy: Policy): Capabilities;
   /** Whether a state of an Addressable object has a coordinate to reopen it by. Default: true. */
   stateAddressable?(locator: Locator, state: State): boolean | Promise<boolean>;
 

@@ -1,0 +1,210 @@
+/**
+ * `add`: registers an object. Writes one manifest and contacts no store (commands §5.2).
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { atOf, type BackendStatics } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { canonicalUri, isInside, localPath } from "../io/paths.ts";
+import { secretIn } from "../io/redact.ts";
+import { operands } from "../io/shell.ts";
+import { storeOf } from "../kinds.ts";
+import { ConfigError, InvalidLocatorError, messageOf } from "../model/errors.ts";
+import { Float, type Json, type JsonObject } from "../model/json.ts";
+import { checkNewKey, derivedKey } from "../model/keys.ts";
+import { type Locator, locatorText, type ObjectManifest, type Policy } from "../model/manifest.ts";
+import { withLocks } from "../plan/operation.ts";
+import { type AddReport, type CallOptions, withJson } from "../reports.ts";
+import { absoluteLocator } from "./locators.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** Options of {@link add}. */
+export interface AddOptions extends CallOptions {
+  /** Default: derived from the locator's last segment. */
+  readonly key?: string;
+  readonly kind: string;
+  readonly locator: Locator;
+  /** Default: `[defaults]` of tether.toml. */
+  readonly policy?: Partial<Policy>;
+  /** Registers the object at this position of its history. */
+  readonly at?: string;
+  /** Folder that relative paths are relative to. @default {the working folder} */
+  readonly base?: string;
+}
+
+/** Registers an object. */
+export async function add(ctx: Context, options: AddOptions): Promise<AddReport> {
+  const statics = await ctx.backends.statics(options.kind);
+  const policy = checkPolicy({ ...ctx.config.defaults, ...options.policy });
+  const locator = await checkLocator(ctx, statics, options);
+  const { key, derived } = keyOf(statics, locator, options.key);
+  return await withLocks(ctx, { command: "add", repository: false, ...pickSignal(options) }, async () => {
+    refuseTaken(ctx, key, derived);
+    checkNewKey(key, [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
+    const object: ObjectManifest = {
+      key,
+      kind: options.kind,
+      locator,
+      policy,
+      state: null,
+      pin: null,
+      recoverable: true,
+      origin: "adopted",
+      capturedAt: null,
+    };
+    const warnings = await warningsOf(ctx, statics, object);
+    const pre = { objects: { [key]: null }, workspace: await ctx.workspaceFile.text() };
+    await ctx.saveManifests([object]);
+    await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: true }));
+    await ctx.journal.record({ command: "add", result: { key }, pre });
+    const notes = statics.maturity === "experimental" ? [`Kind "${statics.kind}" is experimental`] : [];
+    const at = atOf(locator) ?? null;
+    const data = { key, kind: options.kind, locator, policy, at, created: false, derivedKey: derived, warnings, notes };
+    return withJson(data, () => ({
+      key,
+      kind: data.kind,
+      locator,
+      policy: { ...policy },
+      at,
+      created: false,
+      derived_key: derived,
+      warnings,
+    }));
+  });
+}
+
+/** Checks a policy. @throws {ConfigError} naming the value and those that are allowed. */
+export function checkPolicy(policy: Policy): Policy {
+  const allowed = { file: ["immutable", "versioned"], pin: ["native", "record"] } as const;
+  for (const field of ["file", "pin"] as const) {
+    if ((allowed[field] as readonly string[]).includes(policy[field])) continue;
+    throw new ConfigError(
+      `Cannot use "${policy[field]}" as the ${field} policy: it is ${allowed[field].join(" or ")}`,
+      {
+        code: "policy",
+      },
+    );
+  }
+  return policy;
+}
+
+/** Returns a workspace without what it says of a key. */
+export function withoutKey(ctx: Context, key: string, options: { readonly workingRef: boolean }): Context["workspace"] {
+  const { workspace } = ctx;
+  const less = <T>(table: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(table).filter(([k]) => k !== key));
+  return {
+    ...workspace,
+    workingRefs: options.workingRef ? less(workspace.workingRefs) : workspace.workingRefs,
+    pendingForks: less(workspace.pendingForks),
+    pendingResets: less(workspace.pendingResets),
+    forkPoints: less(workspace.forkPoints),
+    baseStates: less(workspace.baseStates),
+    lastSnapshot: less(workspace.lastSnapshot),
+    lastSnapshotErrors: less(workspace.lastSnapshotErrors),
+  };
+}
+
+async function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions): Promise<Locator> {
+  refuseSecrets(options.locator, statics.kind);
+  if (options.at !== undefined) {
+    if (options.at.trim() === "") {
+      throw new ConfigError("Cannot register an object at an empty position", { code: "empty" });
+    }
+    if (!statics.capabilities.has("history")) {
+      throw new ConfigError(`Cannot register a "${statics.kind}" object at a position: it keeps no history`, {
+        code: "flags",
+      });
+    }
+  }
+  const given = options.at === undefined ? options.locator : { ...options.locator, at: options.at };
+  const locator = absoluteLocator(ctx, statics, given, options.base);
+  for (const field of statics.localPathKeys) refuseOwnFolders(ctx, statics.kind, locator[field]);
+  return locator;
+}
+
+/** Refuses a password, token, signature or key in a locator: it would be committed (L39). */
+function refuseSecrets(value: Json, kind: string, path: string = ""): void {
+  if (typeof value === "string") {
+    const what = secretIn(value);
+    if (!what) return;
+    throw new InvalidLocatorError(`Cannot register a locator with a secret: ${path} holds ${what}`, {
+      kind,
+      hints: ['Put it in .tether/secrets.toml under [uris."PREFIX"], and give the address without it'],
+    });
+  }
+  if (value === null || typeof value !== "object" || value instanceof Float) return;
+  for (const [name, inner] of Object.entries(value as JsonObject)) {
+    refuseSecrets(inner, kind, path ? `${path}.${name}` : `"${name}"`);
+  }
+}
+
+/** Refuses a store that holds the dataset, or lies among tether's or version control's own files. */
+function refuseOwnFolders(ctx: Context, kind: string, value: Json | undefined): void {
+  if (typeof value !== "string") return;
+  const local = localPath(value);
+  if (local === undefined) return;
+  const path = canonicalUri(local);
+  const refuse = (why: string): never => {
+    throw new InvalidLocatorError(`Cannot register "${value}": ${why}`, {
+      kind,
+      hints: ["Keep the data beside the checkout, and give its path"],
+    });
+  };
+  if (isInside(ctx.root, path)) refuse("the dataset itself lies in it, so every commit would change it");
+  for (const own of [dirname(ctx.paths.objects), `${ctx.vcs.location.root}/.git`, `${ctx.vcs.location.root}/.jj`]) {
+    if (isInside(path, own)) refuse(`it lies inside "${own}"`);
+  }
+}
+
+function keyOf(
+  statics: BackendStatics,
+  locator: Locator,
+  given: string | undefined,
+): { key: string; derived: boolean } {
+  if (given !== undefined) return { key: given, derived: false };
+  const uri = locatorText(locator);
+  const key = statics.keySuffixes === null ? undefined : derivedKey(uri, statics.keySuffixes);
+  if (key !== undefined) return { key, derived: true };
+  throw new ConfigError(`Cannot register "${uri}" without a key: none can be made of its address`, {
+    code: "key",
+    hints: [`tether add KEY --kind ${statics.kind} ${operands([uri])}`],
+  });
+}
+
+function refuseTaken(ctx: Context, key: string, derived: boolean): void {
+  if (!ctx.objects.has(key) && !ctx.broken.some((b) => b.key === key)) return;
+  throw new ConfigError(`Cannot register "${key}": an object of that key exists`, {
+    code: "exists",
+    hints: derived ? ["Give a key of your own before the address"] : [`tether remove ${operands([key])}`],
+  });
+}
+
+/** What the author should know: a missing path, another spelling of a registered store, and what the kind itself warns of. */
+async function warningsOf(ctx: Context, statics: BackendStatics, object: ObjectManifest): Promise<string[]> {
+  const backend = await ctx.backends.get(object.kind);
+  const warnings = [...await backend.validateLocator?.(object.locator) ?? []];
+  for (const field of statics.localPathKeys) {
+    const value = object.locator[field];
+    const local = typeof value === "string" ? localPath(value) : undefined;
+    if (local === undefined || !local.startsWith("/")) continue;
+    try {
+      await Deno.stat(local);
+    } catch (error) {
+      const why = error instanceof Deno.errors.NotFound ? "it does not exist" : messageOf(error);
+      warnings.push(`"${local}" cannot be read yet: ${why}`);
+    }
+    if (isInside(canonicalUri(local), ctx.vcs.location.root)) {
+      warnings.push(`"${local}" lies inside the checkout: version control may change it, and a clone has its own copy`);
+    }
+  }
+  const store = storeOf(backend, object.locator);
+  for (const other of ctx.objects.values()) {
+    if (other.kind !== object.kind || storeOf(backend, other.locator) !== store) continue;
+    if (locatorText(other.locator) === locatorText(object.locator)) continue;
+    warnings.push(`This is the store of "${other.key}", which spells it "${locatorText(other.locator)}"`);
+  }
+  return warnings;
+}

@@ -1,0 +1,75 @@
+/**
+ * The other live checkouts of the repository: which bookmark each works on (formats §8).
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Context } from "../context.ts";
+import { parseWorkspace, type WorkspaceState } from "../files/workspace.ts";
+import { Journal, seedPins } from "../files/journal.ts";
+import { datasetPaths } from "../files/layout.ts";
+import { messageOf } from "../model/errors.ts";
+
+/** Another checkout's dataset. */
+export interface OtherCheckout {
+  /** The dataset root in that checkout. */
+  readonly root: string;
+  readonly workspace: WorkspaceState;
+}
+
+/**
+ * Returns the other checkouts in which tether ran. One whose `workspace.toml` is tracked or does not parse is left out with
+ * a warning.
+ */
+export async function otherCheckouts(ctx: Context): Promise<OtherCheckout[]> {
+  const found: OtherCheckout[] = [];
+  const { rel } = ctx.vcs.location;
+  for (const checkout of await ctx.vcs.checkouts()) {
+    if (checkout.current) continue;
+    const root = rel === "." ? checkout.root : join(checkout.root, rel);
+    const file = join(root, ".tether", "workspace.toml");
+    const name = `${rel === "." ? "" : rel + "/"}.tether/workspace.toml`;
+    let text: string;
+    try {
+      text = await Deno.readTextFile(file);
+    } catch (error) {
+      // Missing: tether never ran there. Anything else could hide a holder, so it is said.
+      if (!(error instanceof Deno.errors.NotFound)) warn(ctx, `Cannot read "${file}": ${messageOf(error)}`);
+      continue;
+    }
+    if ((await ctx.vcs.tracked([name], checkout.root)).length > 0) {
+      warn(ctx, `Skipped checkout "${checkout.root}": its workspace.toml is tracked`);
+      continue;
+    }
+    try {
+      found.push({ root, workspace: parseWorkspace(text, file) });
+    } catch (error) {
+      warn(ctx, `Skipped checkout "${checkout.root}": ${messageOf(error)}`);
+    }
+  }
+  return found;
+}
+
+/** Returns the workspace ids of other live checkouts that work on a bookmark. */
+export async function bookmarkHolders(ctx: Context, bookmark: string): Promise<string[]> {
+  return (await otherCheckouts(ctx)).filter((c) => c.workspace.bookmark === bookmark).map((c) =>
+    c.workspace.workspaceId
+  );
+}
+
+/**
+ * Makes the clone's index of pins from the journals of every live checkout, unless there is one (formats §12). Never made
+ * empty: what earlier operations pinned would count as somebody else's.
+ */
+export async function seedPinnedIndex(ctx: Context): Promise<void> {
+  if (await ctx.indexes.isSeeded()) return;
+  const journals = [ctx.journal];
+  for (const other of await otherCheckouts(ctx)) journals.push(new Journal(datasetPaths(other.root).journal));
+  const entries = (await Promise.all(journals.map((j) => j.read()))).flat();
+  await ctx.indexes.seed(seedPins(entries));
+}
+
+function warn(ctx: Context, message: string): void {
+  if (!ctx.warnings.includes(message)) ctx.warnings.push(message);
+}

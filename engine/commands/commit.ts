@@ -1,0 +1,155 @@
+/**
+ * `commit`: pins what moved, writes it into the manifests, and commits those (commands §5.9).
+ *
+ * The order is what makes a kill harmless: journal, pins, manifests, listings, VCS commit, completion mark. A pin made by an
+ * operation that never finished stays referenced by its journal entry, and the next commit finds it by content address.
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
+import { refForPin } from "../model/names.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import type { Plan } from "../plan/plan.ts";
+import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { requireStorePermissions } from "./granted.ts";
+import { type CallOptions, type CommitReport, withJson } from "../reports.ts";
+import { isMoving } from "../state.ts";
+import { CommitSteps } from "./commit_steps.ts";
+import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_plan.ts";
+import { commitPaths } from "./commit_paths.ts";
+import { pickSignal, readStates, standingOf } from "./snapshot.ts";
+
+/** Options of {@link commit}. */
+export interface CommitOptions extends CommitPlanOptions {
+  /** `false` writes manifests and makes no VCS commit. @default {true} */
+  readonly vcs?: boolean;
+}
+
+/** Options of {@link applyCommit}. */
+export interface ApplyCommitOptions extends CallOptions {
+  /** Takes the place of the plan's message; it travels beside the plan and its digest (Δ36). */
+  readonly message?: string;
+  /** @default {true} */
+  readonly vcs?: boolean;
+}
+
+/** Plans and applies a commit under one hold of the locks. */
+export function commit(ctx: Context, options: CommitOptions): Promise<CommitReport> {
+  return withLocks(ctx, { command: "commit", repository: true, ...pickSignal(options) }, async () => {
+    const plan = await planCommit(ctx, options);
+    await checkPlan(ctx, plan, "commit");
+    return await apply(ctx, plan, options);
+  });
+}
+
+/** Applies a saved plan: checks it, reads every object it records again, and refuses if one moved. */
+export function applyCommit(ctx: Context, plan: Plan, options: ApplyCommitOptions = {}): Promise<CommitReport> {
+  return withLocks(ctx, { command: "commit", repository: true, ...pickSignal(options) }, async () => {
+    await checkPlan(ctx, plan, "commit");
+    await requireUnmoved(ctx, plan, options);
+    return await apply(ctx, plan, options);
+  });
+}
+
+/** Refuses a plan whose objects hold other states than it recorded. */
+async function requireUnmoved(ctx: Context, plan: Plan, options: CallOptions): Promise<void> {
+  const standing = await standingOf(ctx);
+  const planned = plannedObjects(ctx, plan).filter((o) => isMoving(o, standing));
+  const { values, errors } = await readStates(ctx, planned, { ...options, standing });
+  if (errors.size > 0) throw new MultiObjectError(`Cannot read ${errors.size} object(s) of the plan`, errors);
+  const states = plan.context["states"] as Readonly<Record<string, State>>;
+  const moved = planned.filter((o) => {
+    const volatile = standing.statics.get(o.kind)?.volatileKeys ?? new Set<string>();
+    return !sameContent(values.get(o.key), states[o.key], volatile);
+  });
+  if (moved.length === 0) return;
+  const list = moved.map((o) =>
+    `"${o.key}" (planned ${renderState(states[o.key])}, now ${renderState(values.get(o.key))})`
+  );
+  throw new StalePlanError(`Cannot apply the plan: ${list.join(", ")} moved since it was made`, {
+    hints: ["Plan again and look: tether commit --dry-run"],
+    details: { moved: moved.map((o) => o.key) },
+  });
+}
+
+/** Returns the objects a commit's plan covers. */
+function plannedObjects(ctx: Context, plan: Plan): ObjectManifest[] {
+  const keys = plan.context["keys"];
+  return Array.isArray(keys) ? keys.flatMap((k) => ctx.objects.get(String(k)) ?? []) : [...ctx.objects.values()];
+}
+
+async function apply(
+  ctx: Context,
+  plan: Plan,
+  options: ApplyCommitOptions & { keys?: readonly string[] },
+): Promise<CommitReport> {
+  await requireOnBookmark(ctx, "commit");
+  const message = options.message ?? String(plan.context["message"]);
+  if (message.trim() === "") throw new ConfigError("Cannot commit without a message", { code: "message" });
+  const chosen = plannedObjects(ctx, plan);
+  const recording = actionsOf(plan, "pin", "record");
+  const withVcs = options.vcs !== false;
+  const selection = { objects: chosen, whole: !Array.isArray(plan.context["keys"]), selectors: options.keys };
+  const dirty = withVcs && recording.length === 0 ? await ctx.vcs.dirty(await commitPaths(ctx, selection)) : [];
+  if (recording.length === 0 && dirty.length === 0) return report(ctx, plan, undefined);
+
+  const recorded = recording.map((a) => ctx.object(a.key));
+  await requireStorePermissions(ctx, recorded.filter((_, i) => recording[i]?.op === "pin"), "refs");
+  options.signal?.throwIfAborted();
+  const steps = new CommitSteps(ctx, { message, selection, withVcs, ...pickSignal(options) });
+  const pre: JsonObject = {
+    vcs: withVcs ? (await ctx.position()).record : null,
+    objects: await textsOf(ctx, recorded),
+    workspace: await ctx.workspaceFile.text(),
+  };
+  await operate(ctx, { command: "commit", plan, pre }, {
+    async run(op) {
+      await steps.pin(op, actionsOf(plan, "pin"));
+      await steps.writeManifests(op, recording);
+      if (withVcs) await steps.commitToVcs(op);
+      await steps.rememberStates(chosen.map((o) => o.key));
+      const result: JsonObject = {
+        vcs_commit: steps.vcsCommit ?? null,
+        pinned: Object.fromEntries(recording.map((a) => [a.key, a.op === "pin" ? a.params["pin_id"] ?? null : null])),
+        unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
+      };
+      if (!steps.trouble) return { result, value: undefined };
+      return {
+        result: { ...result, failed_after_commit: steps.trouble.message },
+        value: undefined,
+        error: steps.trouble,
+      };
+    },
+    compensate: (error) => steps.rollBack(error),
+  });
+  return report(ctx, plan, steps);
+}
+
+async function textsOf(ctx: Context, objects: readonly ObjectManifest[]): Promise<JsonObject> {
+  const texts: Record<string, string | null> = {};
+  for (const { key } of objects) texts[key] = await ctx.manifests.text(key) ?? null;
+  return texts;
+}
+
+function report(ctx: Context, plan: Plan, steps: CommitSteps | undefined): CommitReport {
+  const recording = steps ? actionsOf(plan, "pin", "record") : [];
+  const data = {
+    vcsCommit: steps?.vcsCommit ?? null,
+    pinned: Object.fromEntries(
+      recording.map((a) => [a.key, a.op === "pin" ? refForPin(String(a.params["pin_id"])) : null]),
+    ),
+    unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
+    unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length)),
+    warnings: [...ctx.warnings],
+  };
+  return withJson(data, () => ({
+    vcs_commit: data.vcsCommit,
+    pinned: data.pinned,
+    unrecoverable: data.unrecoverable,
+    unchanged: data.unchanged,
+  }));
+}

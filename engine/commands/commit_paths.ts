@@ -1,0 +1,69 @@
+/**
+ * Which files a dataset commit hands to the VCS (formats §15.6).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { listListings } from "../files/listings.ts";
+import { listingName } from "../model/hash.ts";
+import { manifestPath } from "../model/keys.ts";
+import { contentState, type ObjectManifest } from "../model/manifest.ts";
+import { selectForCommit } from "./commit_plan.ts";
+
+/** What a commit covers. */
+export interface CommitScope {
+  readonly objects: readonly ObjectManifest[];
+  /** Whether the whole dataset is committed, and not some keys. */
+  readonly whole: boolean;
+  /** The user's selectors; they may name removed keys. */
+  readonly selectors: readonly string[] | undefined;
+}
+
+/** Returns the paths of a commit, from the VCS root: literal files and folders. */
+export async function commitPaths(ctx: Context, scope: CommitScope): Promise<string[]> {
+  const { rel } = ctx.vcs.location;
+  const at = (path: string): string => rel === "." ? path : `${rel}/${path}`;
+  const frame = ["tether.toml", ".tether/.gitignore", ".tether/.gitattributes"].filter((p) =>
+    isFile(`${ctx.root}/${p}`)
+  ).map(at);
+  const stored = new Set(await listListings(ctx.paths));
+  if (scope.whole) {
+    return [...frame, at(".tether/objects"), ...(stored.size > 0 ? [at(".tether/listings")] : [])];
+  }
+  // A first commit of some keys brings the files without which no clone could open the dataset (formats §18).
+  const tracked = new Set(await ctx.vcs.tracked(frame));
+  const { removed } = await selectForCommit(ctx, scope.selectors ?? scope.objects.map((o) => o.key));
+  const listings: string[] = [];
+  for (const object of scope.objects) {
+    const name = await listingOf(ctx, object);
+    if (name !== undefined && stored.has(name)) listings.push(at(`.tether/listings/${name}`));
+  }
+  return [
+    ...frame.filter((p) => !tracked.has(p)),
+    ...[...scope.objects.map((o) => o.key), ...removed].map((k) => at(manifestPath(k))),
+    ...new Set(listings),
+  ];
+}
+
+/** Returns the name a manifest's listing has; `undefined` for a state that has none. */
+export async function listingOf(ctx: Context, object: ObjectManifest): Promise<string | undefined> {
+  if (!object.state) return undefined;
+  const statics = await ctx.backends.statics(object.kind);
+  if (!statics.capabilities.has("diff")) return undefined;
+  const backend = await ctx.backends.get(object.kind);
+  if (!backend.listing) return undefined;
+  return listingName({
+    kind: object.kind,
+    identity: backend.identity(object.locator),
+    content: contentState(object.state, statics.volatileKeys),
+  });
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}

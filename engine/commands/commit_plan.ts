@@ -1,0 +1,273 @@
+/**
+ * The plan of `commit`: which objects moved, and what recording each takes (commands §5.9). Reads only.
+ *
+ * @module
+ */
+
+import { tierOf } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { seconds } from "../env.ts";
+import { capabilitiesOf, scopeOf } from "../kinds.ts";
+import {
+  ConfigError,
+  MultiObjectError,
+  renderState,
+  StaleWorkingCopyError,
+  UnpinnedStateError,
+} from "../model/errors.ts";
+import { computePinId } from "../model/hash.ts";
+import { selectKeys } from "../model/keys.ts";
+import { contentState, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
+import { refForPin } from "../model/names.ts";
+import { operands, shellQuote } from "../io/shell.ts";
+import { type Action, Plan } from "../plan/plan.ts";
+import { type CallOptions } from "../reports.ts";
+import { isMoving, staleKeys } from "../state.ts";
+import { type Bound, eachObjectOrThrow, wantsPin } from "./fan_out.ts";
+import { manifestsOf } from "./revision.ts";
+import { pickSignal, readStates, standingOf } from "./snapshot.ts";
+
+/** Options of a commit's plan. */
+export interface CommitPlanOptions extends CallOptions {
+  readonly message: string;
+  /** Selectors; none means every object. */
+  readonly keys?: readonly string[];
+  /** Refuses Observed objects. @default {false} */
+  readonly strict?: boolean;
+  /** Skips quiescence checks. @default {false} */
+  readonly force?: boolean;
+  /** `false` uses cached states. @default {true} */
+  readonly snapshot?: boolean;
+}
+
+/** Refuses while the working copy is not where the workspace's bookmark is (Δ2, L18). Contacts no store. */
+export async function requireOnBookmark(ctx: Context, verb: string): Promise<void> {
+  const { bookmark } = ctx.workspace;
+  const here = await ctx.position();
+  if (here.blocked) {
+    throw new StaleWorkingCopyError(`Cannot ${verb}: ${here.blocked.reason}`, { hints: here.blocked.hints });
+  }
+  if (bookmark === null) {
+    const candidates = here.bookmarks.length > 0 ? here.bookmarks : [ctx.config.trunk];
+    throw new StaleWorkingCopyError(`Cannot ${verb}: this checkout is on no bookmark, so it is read-only`, {
+      hints: [`tether new ${operands(candidates.slice(0, 1))}`, "tether new -b NAME"],
+    });
+  }
+  if (here.bookmarks.includes(bookmark)) return;
+  const target = (await ctx.vcs.bookmarks()).get(bookmark);
+  const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
+  if (target === undefined && here.commit !== null) {
+    throw new StaleWorkingCopyError(`Cannot ${verb}: bookmark "${bookmark}" is gone, the working copy is on ${on}`, {
+      hints: [`tether new -b ${shellQuote(bookmark)}`, "tether new"],
+    });
+  }
+  throw new StaleWorkingCopyError(`Cannot ${verb}: the working copy left bookmark "${bookmark}" for ${on}`, {
+    hints: [`tether new ${operands([bookmark])}`, "tether new"],
+  });
+}
+
+/** What a selection names: objects that are there, and keys whose removal the commit records (Δ35). */
+export interface Selection {
+  readonly objects: readonly ObjectManifest[];
+  readonly removed: readonly string[];
+}
+
+/** Resolves the selectors of a commit. @throws {ConfigError} if one matches nothing. */
+export async function selectForCommit(ctx: Context, selectors: readonly string[] | undefined): Promise<Selection> {
+  if (!selectors || selectors.length === 0) {
+    ctx.requireWholeManifests();
+    return { objects: [...ctx.objects.values()], removed: [] };
+  }
+  const universe = new Set([...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
+  const missing = selectors.filter((s) => !s.endsWith("/") && !universe.has(s));
+  if (missing.length > 0) {
+    const { commit } = await ctx.position();
+    for (const key of commit === null ? [] : (await manifestsOf(ctx, commit)).keys()) universe.add(key);
+  }
+  const keys = selectKeys(selectors, universe);
+  const removed = keys.filter((k) => !ctx.objects.has(k) && !ctx.broken.some((b) => b.key === k));
+  return { objects: keys.filter((k) => !removed.includes(k)).map((k) => ctx.object(k)), removed };
+}
+
+/** Plans a commit. Nothing is written. */
+export async function planCommit(ctx: Context, options: CommitPlanOptions): Promise<Plan> {
+  if (options.message.trim() === "") {
+    throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
+  }
+  await requireOnBookmark(ctx, "commit");
+  const { objects } = await selectForCommit(ctx, options.keys);
+  const standing = await standingOf(ctx);
+  refuseStale(staleKeys(standing).filter((k) => objects.some((o) => o.key === k)));
+  const moving = objects.filter((o) => isMoving(o, standing));
+  const cached = (o: ObjectManifest): State | null | undefined =>
+    options.snapshot === false ? ctx.workspace.lastSnapshot[o.key] ?? o.state : undefined;
+  const { values, errors } = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
+  if (errors.size > 0) throw new MultiObjectError(`Cannot read ${errors.size} object(s) to commit`, errors);
+
+  const states = new Map(
+    objects.map((o) => [o.key, values.get(o.key) ?? (isMoving(o, standing) ? cached(o) : null) ?? o.state]),
+  );
+  const actions: Action[] = [];
+  const notes: string[] = [];
+  const decided = await eachObjectOrThrow(ctx, objects, {
+    verb: "planning",
+    failure: "Cannot plan the commit",
+    ...pickSignal(options),
+    fn: async (bound) => {
+      const state = states.get(bound.object.key);
+      if (!state) throw new ConfigError("It has no state to record", { code: "no-state" });
+      if (isMoving(bound.object, standing) && !options.force) {
+        await bound.backend.checkQuiescence?.(
+          bound.object.locator,
+          ctx.workspace.workingRefs[bound.object.key],
+          pickSignal(options),
+        );
+      }
+      return { bound, action: await decide(ctx, bound, state) };
+    },
+  });
+  if (options.keys && options.keys.length > 0) {
+    await refusePartialScopes(ctx, [...decided.values()].map((d) => d.bound), options);
+  }
+  for (const object of objects) {
+    const action = decided.get(object.key)?.action;
+    if (action) actions.push(action);
+    else notes.push(`${object.key}: unchanged`);
+  }
+  if (options.strict) refuseObserved(actions);
+  if (actions.length > 0) actions.push(vcsCommitAction(ctx, options.message));
+  return new Plan({
+    command: "commit",
+    createdAt: seconds(ctx.env.now()),
+    context: {
+      message: options.message,
+      manifest_hash: ctx.manifestHash(),
+      states: Object.fromEntries([...states].flatMap(([k, s]) => s ? [[k, s]] : [])),
+      workspace_id: ctx.workspace.workspaceId,
+      pull: false,
+      ...(options.keys && options.keys.length > 0 ? { keys: objects.map((o) => o.key) } : {}),
+    },
+    notes,
+    preconditions: [
+      {
+        kind: "workspace_id",
+        expected: ctx.workspace.workspaceId,
+        key: null,
+        params: {},
+        detail: "Cannot apply the plan: it was made in another checkout than {observed}",
+      },
+      {
+        kind: "workspace_bookmark",
+        expected: ctx.workspace.bookmark,
+        key: null,
+        params: {},
+        detail:
+          `Cannot apply the plan: it was made on bookmark "${ctx.workspace.bookmark}", the checkout is on {observed}`,
+      },
+      {
+        kind: "manifest_hash",
+        expected: ctx.manifestHash(),
+        key: null,
+        params: {},
+        detail: "Cannot apply the plan: the manifests changed since it was made",
+      },
+    ],
+    actions,
+  });
+}
+
+function vcsCommitAction(ctx: Context, message: string): Action {
+  const [subject = ""] = message.split("\n");
+  return { op: "vcs-commit", key: "", kind: "", target: "", detail: `${ctx.vcs.kind} commit "${subject}"`, params: {} };
+}
+
+/** Returns what recording an object takes; `undefined` when its manifest says it already (formats §6.2). */
+async function decide(ctx: Context, bound: Bound, state: State): Promise<Action | undefined> {
+  const { object, backend } = bound;
+  const { statics } = backend;
+  const pinning = wantsPin(bound);
+  const same = sameContent(state, object.state, statics.volatileKeys);
+  if (same && pinning === (object.pin !== null)) return undefined;
+  const base = { key: object.key, kind: object.kind };
+  if (pinning) {
+    const pinId = computePinId(ctx.config.datasetId, {
+      kind: object.kind,
+      identity: backend.identity(object.locator),
+      content: contentState(state, statics.volatileKeys),
+    });
+    return {
+      ...base,
+      op: "pin",
+      target: refForPin(pinId),
+      detail: `native ref at ${renderState(state)}`,
+      params: { state, pin_id: pinId },
+    };
+  }
+  const tier = tierOf(capabilitiesOf(statics, object));
+  const recoverable = tier === "forkable" || tier === "pinnable" ||
+    (tier === "addressable" && (await backend.stateAddressable?.(object.locator, state) ?? true));
+  const why = object.policy.pin === "record" && tier !== "observed" && tier !== "addressable"
+    ? "pin=record: "
+    : recoverable
+    ? "addressable: "
+    : "";
+  const note = recoverable ? ", no native ref" : ": recorded, not recoverable";
+  return {
+    ...base,
+    op: "record",
+    target: "",
+    detail: `${why}state ${renderState(state)}${note}`,
+    params: { state, recoverable },
+  };
+}
+
+function refuseStale(keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  const list = keys.map((k) => `"${k}"`).join(", ");
+  throw new StaleWorkingCopyError(
+    `Cannot commit ${list}: the branches here do not stand for what the bookmark records now`,
+    {
+      hints: ["tether new", "tether new --shared"],
+      details: { stale: keys },
+    },
+  );
+}
+
+/** Refuses a selection that names some objects of a branch and leaves out others that would move with it (commands §1.5). */
+export async function refusePartialScopes(
+  ctx: Context,
+  chosen: readonly Bound[],
+  options: { keys?: readonly string[] },
+): Promise<void> {
+  const forkable = (b: Bound): boolean => capabilitiesOf(b.backend.statics, b.object).has("fork");
+  const scopes = new Set(chosen.filter(forkable).map((b) => scopeOf(b.backend, b.object.locator)));
+  if (scopes.size === 0) return;
+  const selected = new Set(selectKeys(options.keys, ctx.objects.keys()));
+  const missing: string[] = [];
+  for (const object of ctx.objects.values()) {
+    if (selected.has(object.key)) continue;
+    const kinds = chosen.some((b) => b.object.kind === object.kind);
+    if (!kinds) continue;
+    const backend = await ctx.backends.get(object.kind);
+    if (scopes.has(scopeOf(backend, object.locator))) missing.push(object.key);
+  }
+  if (missing.length === 0) return;
+  const all = [...selected, ...missing].sort();
+  throw new ConfigError(
+    `Cannot commit only some objects of one branch: ${missing.map((k) => `"${k}"`).join(", ")} would move with it`,
+    { code: "partial-scope", hints: [`tether commit -m MESSAGE ${operands(all)}`], details: { missing } },
+  );
+}
+
+function refuseObserved(actions: readonly Action[]): void {
+  const observed = actions.filter((a) => a.op === "record" && a.params["recoverable"] === false).map((a) =>
+    `"${a.key}"`
+  );
+  if (observed.length === 0) return;
+  throw new UnpinnedStateError(
+    `Cannot commit strictly: ${observed.join(", ")} would be recorded and not be recoverable`,
+    {
+      hints: ["tether commit without --strict"],
+    },
+  );
+}

@@ -1,0 +1,220 @@
+/**
+ * The writes of a commit, one method each, and how they are taken back.
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { micros } from "../env.ts";
+import type { RunningOp } from "../files/journal.ts";
+import { removeListing, writeListing } from "../files/listings.ts";
+import { Mutex } from "../io/pool.ts";
+import { asError, messageOf, MultiObjectError, VcsError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { manifestPath } from "../model/keys.ts";
+import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
+import { refForPin } from "../model/names.ts";
+import type { Action } from "../plan/plan.ts";
+import { seedPinnedIndex } from "./checkouts.ts";
+import { commitPaths, type CommitScope, listingOf } from "./commit_paths.ts";
+import { eachObject } from "./fan_out.ts";
+
+/** What a commit is about. */
+export interface CommitInput {
+  readonly message: string;
+  readonly selection: CommitScope;
+  readonly withVcs: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** A pin made or found, and what it was made from. */
+interface Made {
+  readonly object: ObjectManifest;
+  readonly pin: Pin;
+  /** The state the ref was made from; objects that share the ref record it too (formats §6.2). */
+  readonly state: State;
+}
+
+/** One commit's steps. */
+export class CommitSteps {
+  /** The dataset commit, once it exists. */
+  vcsCommit: string | undefined;
+  /** What failed after the dataset commit existed. */
+  trouble: Error | undefined;
+  readonly #ctx: Context;
+  readonly #input: CommitInput;
+  readonly #pins = new Map<string, Made>();
+  readonly #texts = new Map<string, string | undefined>();
+  readonly #listings: string[] = [];
+
+  constructor(ctx: Context, input: CommitInput) {
+    this.#ctx = ctx;
+    this.#input = input;
+  }
+
+  /** Makes one native ref per distinct pin id, and says so in the journal and the clone's indexes as each appears. */
+  async pin(op: RunningOp, actions: readonly Action[]): Promise<void> {
+    const ctx = this.#ctx;
+    const firsts = new Map<string, Action>();
+    for (const action of actions) {
+      const id = String(action.params["pin_id"]);
+      if (!firsts.has(id)) firsts.set(id, action);
+    }
+    const byKey = new Map([...firsts].map(([id, a]) => [a.key, { id, state: a.params["state"] as State }]));
+    if (actions.length > 0) await seedPinnedIndex(ctx);
+    // Appends of one file are taken one at a time; the pins themselves are made side by side.
+    const notes = new Mutex();
+    const { errors } = await eachObject(ctx, [...byKey.keys()].map((k) => ctx.object(k)), {
+      verb: "pinning",
+      ...(this.#input.signal ? { signal: this.#input.signal } : {}),
+      fn: async ({ object, backend }) => {
+        const { id, state } = byKey.get(object.key) ?? fail(object.key);
+        if (!backend.pin) return fail(object.key);
+        // Not given the signal: a pin under way is waited for, so that it is never left behind unrecorded.
+        const pin = await backend.pin(object.locator, state, id);
+        this.#pins.set(id, { object, pin, state });
+        await ctx.env.boundary?.(`pin ${object.key}`);
+        await notes.run(async () => {
+          if (pin.created !== false) {
+            await op.progress({ action: "pin", key: object.key, ref: pin.ref });
+            await ctx.indexes.addPin({ pinId: id, kind: object.kind, key: object.key });
+          }
+          await ctx.indexes.addTouched({
+            kind: object.kind,
+            identity: backend.identity(object.locator),
+            locator: object.locator,
+            key: object.key,
+          });
+        });
+      },
+    });
+    if (errors.size > 0) throw new MultiObjectError(`Cannot pin ${errors.size} object(s)`, errors);
+  }
+
+  /** Writes manifests, then the listings of their states. */
+  async writeManifests(op: RunningOp, actions: readonly Action[]): Promise<void> {
+    const ctx = this.#ctx;
+    const capturedAt = micros(ctx.env.now());
+    const changed: ObjectManifest[] = [];
+    for (const action of actions) {
+      const object = ctx.object(action.key);
+      this.#texts.set(action.key, await ctx.manifests.text(action.key));
+      const made = this.#pins.get(String(action.params["pin_id"]));
+      changed.push({
+        ...object,
+        state: made?.state ?? action.params["state"] as State,
+        pin: made ? { id: made.pin.id, ref: made.pin.ref } : null,
+        recoverable: action.params["recoverable"] !== false,
+        capturedAt,
+      });
+    }
+    this.#input.signal?.throwIfAborted();
+    await ctx.saveManifests(changed);
+    if (changed.length > 0) await op.progress({ action: "manifests", keys: changed.map((m) => m.key) });
+    await ctx.env.boundary?.("manifests");
+    await this.#writeListings(changed);
+    await ctx.env.boundary?.("listings");
+  }
+
+  async #writeListings(changed: readonly ObjectManifest[]): Promise<void> {
+    const { errors } = await eachObject(this.#ctx, changed, {
+      verb: "listing",
+      fn: async ({ object, backend }) => {
+        const name = await listingOf(this.#ctx, object);
+        if (name === undefined || !object.state) return;
+        const text = await backend.listing?.(object.locator, object.state);
+        if (text !== undefined && await writeListing(this.#ctx.paths, name, text)) this.#listings.push(name);
+      },
+    });
+    if (errors.size > 0) throw new MultiObjectError(`Cannot list ${errors.size} object(s)`, errors);
+  }
+
+  /** Makes the dataset commit and checks that it holds every manifest it was given. */
+  async commitToVcs(op: RunningOp): Promise<void> {
+    const ctx = this.#ctx;
+    this.#input.signal?.throwIfAborted();
+    const before = (await ctx.position()).commit;
+    const bookmark = ctx.workspace.bookmark ?? "";
+    try {
+      const paths = await commitPaths(ctx, this.#input.selection);
+      this.vcsCommit = await ctx.vcs.commit({ message: this.#input.message, paths, bookmark });
+    } catch (error) {
+      ctx.moved();
+      const now = (await ctx.position()).commit;
+      // The commit may exist although the program failed (a post-commit hook): then everything is kept.
+      if (now === before || now === null) throw error;
+      this.vcsCommit = now;
+      this.trouble = asError(error);
+    }
+    ctx.moved();
+    await op.progress({ action: "vcs-commit", commit: this.vcsCommit });
+    await ctx.env.boundary?.("vcs-commit");
+    this.trouble ??= await this.#missingFromCommit(this.vcsCommit);
+  }
+
+  /** A dataset folder the VCS ignores gives a commit without manifests: the pins are kept, and it is said. */
+  async #missingFromCommit(commit: string): Promise<Error | undefined> {
+    const { rel } = this.#ctx.vcs.location;
+    const inCommit = await this.#ctx.vcs.manifestsAt(commit);
+    const missing = this.#input.selection.objects
+      .map((o) => (rel === "." ? "" : `${rel}/`) + manifestPath(o.key))
+      .filter((path) => !inCommit.has(path));
+    if (missing.length === 0) return undefined;
+    return new VcsError(
+      `Commit ${commit.slice(0, 12)} lacks ${missing.length} manifest(s), such as "${
+        missing[0]
+      }": does an ignore rule cover them?`,
+      { code: "incomplete-commit", hints: [`git check-ignore -v -- ${missing[0]}`], details: { commit, missing } },
+    );
+  }
+
+  /** Records what the branches stand for now, and puts the committed states into the cache. */
+  async rememberStates(keys: readonly string[]): Promise<void> {
+    const ctx = this.#ctx;
+    const { workspace } = ctx;
+    const baseStates = { ...workspace.baseStates };
+    const lastSnapshot = { ...workspace.lastSnapshot };
+    const lastSnapshotErrors = { ...workspace.lastSnapshotErrors };
+    for (const key of keys) {
+      const state = ctx.objects.get(key)?.state;
+      if (!state) continue;
+      if (key in workspace.workingRefs || key in workspace.pendingForks) baseStates[key] = state;
+      if (this.#texts.has(key)) lastSnapshot[key] = state;
+      delete lastSnapshotErrors[key];
+    }
+    await ctx.saveWorkspace({ ...workspace, baseStates, lastSnapshot, lastSnapshotErrors });
+  }
+
+  /**
+   * Takes back what this run made and only that: pins reported as created, manifests, new listings. Once the dataset commit
+   * exists everything is kept. Returns what the journal records.
+   */
+  async rollBack(error: unknown): Promise<JsonObject> {
+    const failed = messageOf(error);
+    if (this.vcsCommit !== undefined) return { vcs_commit: this.vcsCommit, failed_after_commit: failed };
+    const kept: string[] = [];
+    for (const [id, { object, pin }] of this.#pins) {
+      if (pin.created === false) continue;
+      try {
+        const backend = await this.#ctx.backends.get(object.kind);
+        await backend.unpin?.(object.locator, pin);
+        await this.#ctx.indexes.removePins([id]);
+      } catch (undoing) {
+        // Still in the index, so gc releases it later; the journal says which.
+        kept.push(refForPin(id));
+        this.#ctx.warnings.push(`Kept pin ${refForPin(id)} of "${object.key}": ${messageOf(undoing)}`);
+      }
+    }
+    for (const [key, text] of this.#texts) {
+      if (text === undefined) await this.#ctx.manifests.remove(key);
+      else await this.#ctx.manifests.writeText(key, text);
+    }
+    for (const name of this.#listings) await removeListing(this.#ctx.paths, name);
+    await this.#ctx.refresh();
+    return { failed, rolled_back: true, ...(kept.length > 0 ? { kept_pins: kept } : {}) };
+  }
+}
+
+function fail(key: string): never {
+  throw new Error(`No pin is planned for "${key}"`);
+}

@@ -1,0 +1,303 @@
+/**
+ * `new`: goes to a bookmark and gives each system the branch that stands for it (commands §5.10).
+ *
+ * The workspace is written with every fork as pending before the first store write, so a killed process leaves exactly a
+ * lazy `new`, which the next `new` or writable `open` finishes.
+ *
+ * @module
+ */
+
+import { ABSENT, type Expected, type Source } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import type { RunningOp } from "../files/journal.ts";
+import type { WorkspaceState } from "../files/workspace.ts";
+import { ConfigError, MultiObjectError, RefMovedError, StalePlanError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { Pin, State } from "../model/manifest.ts";
+import { Mutex } from "../io/pool.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import type { Action, Plan } from "../plan/plan.ts";
+import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { type CallOptions, type NewReport, withJson } from "../reports.ts";
+import { eachObject } from "./fan_out.ts";
+import { planNew } from "./new_plan.ts";
+import { type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** Options of {@link newBookmark}. */
+export type NewOptions = NewRequest & CallOptions;
+
+/** Plans and applies `new` under one hold of the locks. */
+export function newBookmark(ctx: Context, options: NewOptions = {}): Promise<NewReport> {
+  return withLocks(ctx, { command: "new", repository: true, ...pickSignal(options) }, async () => {
+    const { plan, target } = await planNew(ctx, options);
+    // The plan's own refusals come before its preconditions: they say what really is in the way (Δ18).
+    refuseIfRefused(plan);
+    await checkPlan(ctx, plan, "new");
+    return await apply(ctx, plan, { target, ...options });
+  });
+}
+
+/** Applies a saved plan. */
+export function applyNew(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<NewReport> {
+  return withLocks(ctx, { command: "new", repository: true, ...pickSignal(options) }, async () => {
+    if (plan.command === "new") refuseIfRefused(plan);
+    await checkPlan(ctx, plan, "new");
+    const target = await resolveTarget(ctx, requestOf(plan));
+    if (target.bookmark !== plan.context["bookmark"]) {
+      throw new StalePlanError(
+        `Cannot apply the plan: it goes to ${name(plan.context["bookmark"])}, now that is ${name(target.bookmark)}`,
+        {
+          hints: ["Plan again and look: tether new --dry-run"],
+        },
+      );
+    }
+    return await apply(ctx, plan, { target, ...options });
+  });
+}
+
+function name(bookmark: unknown): string {
+  return typeof bookmark === "string" ? `"${bookmark}"` : "no bookmark";
+}
+
+/** Returns the request a plan was made from. */
+function requestOf(plan: Plan): NewRequest {
+  const c = plan.context;
+  return {
+    ...(typeof c["rev"] === "string" ? { rev: c["rev"] } : {}),
+    ...(c["create"] === true && typeof c["bookmark"] === "string" ? { bookmark: c["bookmark"] } : {}),
+    shared: c["shared"] === true,
+    keep: c["keep"] === true,
+    eager: c["eager"] === true,
+    discard: c["discard"] === true,
+    adopt: c["adopt"] === true,
+  };
+}
+
+function refuseIfRefused(plan: Plan): void {
+  const refusals = actionsOf(plan, "refuse");
+  if (refusals.length === 0) return;
+  throw new MultiObjectError(
+    `Cannot go to ${name(plan.context["bookmark"])}`,
+    new Map(refusals.map((a) => [a.key, new ConfigError(`"${a.target}" ${a.detail}`, { code: "refused" })])),
+    { code: "refused", hints: refusalHints(refusals) },
+  );
+}
+
+function refusalHints(refusals: readonly Action[]): string[] {
+  const hints = [];
+  if (refusals.some((a) => a.detail.includes("commit them, or"))) hints.push("tether commit -m MESSAGE");
+  if (refusals.some((a) => a.detail.includes("--shared"))) hints.push("tether new --shared");
+  if (refusals.some((a) => a.detail.includes("--discard"))) hints.push("tether new --discard");
+  return hints;
+}
+
+interface ApplyOptions extends CallOptions {
+  readonly target: NewTarget;
+}
+
+async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<NewReport> {
+  const { target } = options;
+  options.signal?.throwIfAborted();
+  const before = ctx.workspace;
+  const heads = Object.fromEntries(
+    actionsOf(plan, "fork").flatMap((a) => a.params["head"] ? [[a.key, a.params["head"]]] : []),
+  );
+  const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), vcs: (await ctx.position()).record, heads };
+  await operate(ctx, { command: "new", plan, pre }, {
+    async run(op) {
+      await moveVcs(ctx, target);
+      await ctx.env.boundary?.("vcs");
+      if (plan.context["keep"] === true) return await keepRefs(ctx, target);
+      const decided = decisions(before, plan, target);
+      await ctx.saveWorkspace(decided);
+      await ctx.env.boundary?.("workspace");
+      const forks = actionsOf(plan, "fork");
+      const made = await forkAll(ctx, op, { forks, before, ...pickSignal(options) });
+      const workspace = withForks(ctx.workspace, plan, made.refs);
+      await ctx.saveWorkspace(workspace);
+      const result: JsonObject = {
+        vcs: (await ctx.position()).record,
+        bookmark: target.bookmark,
+        created_bookmark: target.move.type === "create" ? target.move.bookmark : null,
+        created: forks.filter((a) => made.refs.has(a.key) && !a.params["existing"]).map((a) => a.key),
+        reset: forks.filter((a) => made.refs.has(a.key) && a.params["existing"]).map((a) => a.key),
+        reused: actionsOf(plan, "reuse").map((a) => a.key),
+        adopted: Object.fromEntries(actionsOf(plan, "adopt").map((a) => [a.key, a.target])),
+        working_refs: workspace.workingRefs,
+        pending_forks: workspace.pendingForks,
+        failed: [...made.errors.keys()],
+      };
+      const error = made.errors.size === 0 ? undefined : failedForks(made.errors);
+      return { result, value: undefined, ...(error ? { error } : {}) };
+    },
+  });
+  return report(ctx, plan, target);
+}
+
+async function moveVcs(ctx: Context, target: NewTarget): Promise<void> {
+  const { move } = target;
+  switch (move.type) {
+    case "stay":
+      return;
+    case "switch":
+      await ctx.vcs.switchTo(move.bookmark);
+      break;
+    case "park":
+      await ctx.vcs.moveTo(move.commit);
+      break;
+    case "create":
+      await ctx.vcs.createBookmark(move.bookmark, move.commit);
+      break;
+    default:
+      move satisfies never;
+  }
+  await ctx.refresh();
+}
+
+/** `--keep`: the branches stay as they are; only what they stand for is taken anew from the manifests. */
+async function keepRefs(ctx: Context, target: NewTarget): Promise<{ result: JsonObject; value: undefined }> {
+  const { workspace } = ctx;
+  const baseStates = { ...workspace.baseStates };
+  for (const key of [...Object.keys(workspace.workingRefs), ...Object.keys(workspace.pendingForks)]) {
+    const state = ctx.objects.get(key)?.state;
+    if (state) baseStates[key] = state;
+  }
+  await ctx.saveWorkspace({ ...workspace, bookmark: target.bookmark, baseStates });
+  return { result: { vcs: (await ctx.position()).record }, value: undefined };
+}
+
+/** Returns the workspace with every fork still pending, and all else as the plan decided. */
+function decisions(before: WorkspaceState, plan: Plan, target: NewTarget): WorkspaceState {
+  // Refs of objects that this revision lacks are kept, for gc.
+  const keep = <T>(table: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(table).filter(([key]) => !target.objects.has(key)));
+  const workingRefs: Record<string, string> = keep(before.workingRefs);
+  const pendingForks: Record<string, string> = {};
+  const pendingResets: Record<string, State> = {};
+  const forkPoints: Record<string, State> = keep(before.forkPoints);
+  const baseStates: Record<string, State> = keep(before.baseStates);
+  const touched = new Set<string>();
+  for (const action of plan.actions) {
+    const { key, target: ref, params } = action;
+    const state = target.objects.get(key)?.state ?? undefined;
+    touched.add(key);
+    if (state) baseStates[key] = state;
+    const leader = action.op === "share" ? plan.actions.find((a) => a.key === params["with"]) : action;
+    switch (leader?.op) {
+      case "trunk":
+      case "reuse":
+        workingRefs[key] = ref;
+        if (leader.op === "reuse" && state) forkPoints[key] = state;
+        break;
+      case "adopt":
+        workingRefs[key] = ref;
+        if (params["fork_point"]) forkPoints[key] = params["fork_point"] as State;
+        break;
+      case "fork":
+      case "defer-fork":
+        pendingForks[key] = ref;
+        if (params["head"]) pendingResets[key] = params["head"] as State;
+        break;
+    }
+  }
+  // What the cache says of a branch that is left, reset or made describes another branch.
+  const changed = (key: string): boolean => touched.has(key) || key in before.workingRefs;
+  const uncached = <T>(table: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(table).filter(([key]) => !changed(key)));
+  return {
+    ...before,
+    bookmark: target.bookmark,
+    workingRefs,
+    pendingForks,
+    pendingResets,
+    forkPoints,
+    baseStates,
+    lastSnapshot: uncached(before.lastSnapshot),
+    lastSnapshotErrors: uncached(before.lastSnapshotErrors),
+  };
+}
+
+/** Makes the branches side by side, each conditional on the head the plan saw. */
+async function forkAll(
+  ctx: Context,
+  op: RunningOp,
+  options: { readonly forks: readonly Action[]; readonly before: WorkspaceState; readonly signal?: AbortSignal },
+): Promise<{ refs: ReadonlyMap<string, string>; errors: ReadonlyMap<string, Error> }> {
+  const byKey = new Map(options.forks.map((a) => [a.key, a]));
+  const notes = new Mutex();
+  const { values, errors } = await eachObject(ctx, options.forks.map((a) => ctx.object(a.key)), {
+    verb: "forking",
+    ...pickSignal(options),
+    fn: async ({ object, backend }) => {
+      const action = byKey.get(object.key);
+      if (!action || !backend.fork) throw new Error(`No fork is planned for "${object.key}"`);
+      const expected: Expected = action.params["head"] ? action.params["head"] as State : ABSENT;
+      const ref = await backend.fork(object.locator, sourceOf(action), action.target, { expected });
+      await ctx.env.boundary?.(`fork ${object.key}`);
+      await notes.run(async () => {
+        await op.progress({ action: "fork", key: object.key, ref });
+        await ctx.indexes.addTouched({
+          kind: object.kind,
+          identity: backend.identity(object.locator),
+          locator: object.locator,
+          key: object.key,
+        });
+      });
+      return ref;
+    },
+  });
+  return { refs: values, errors };
+}
+
+function sourceOf(action: Action): Source {
+  const pin = action.params["pin"];
+  return pin ? { on: "pin", pin: pin as unknown as Pin } : { on: "state", state: action.params["state"] as State };
+}
+
+/** Returns the workspace with the branches that exist now; those that failed stay pending. */
+function withForks(workspace: WorkspaceState, plan: Plan, refs: ReadonlyMap<string, string>): WorkspaceState {
+  const workingRefs = { ...workspace.workingRefs };
+  const pendingForks = { ...workspace.pendingForks };
+  const pendingResets = { ...workspace.pendingResets };
+  const forkPoints = { ...workspace.forkPoints };
+  for (const action of actionsOf(plan, "fork", "share")) {
+    const ref = refs.get(action.op === "share" ? String(action.params["with"]) : action.key);
+    if (ref === undefined) continue;
+    workingRefs[action.key] = ref;
+    delete pendingForks[action.key];
+    delete pendingResets[action.key];
+    const start = workspace.baseStates[action.key];
+    if (start) forkPoints[action.key] = start;
+  }
+  return { ...workspace, workingRefs, pendingForks, pendingResets, forkPoints };
+}
+
+function failedForks(errors: ReadonlyMap<string, Error>): MultiObjectError {
+  const moved = [...errors.values()].some((e) => e instanceof RefMovedError);
+  return new MultiObjectError(`Cannot make ${errors.size} branch(es), the rest is done`, errors, {
+    hints: [moved ? "tether new --shared" : "tether new"],
+  });
+}
+
+function report(ctx: Context, plan: Plan, target: NewTarget): NewReport {
+  const { workspace } = ctx;
+  const data = {
+    bookmark: workspace.bookmark,
+    trunk: target.trunk,
+    kept: plan.context["keep"] === true,
+    workingRefs: workspace.workingRefs,
+    pendingForks: workspace.pendingForks,
+    forkPoints: workspace.forkPoints,
+    adopted: Object.fromEntries(actionsOf(plan, "adopt").map((a) => [a.key, a.target])),
+    absent: Object.keys(workspace.workingRefs).filter((k) => !ctx.objects.has(k)),
+    warnings: [...ctx.warnings, ...plan.notes],
+  };
+  return withJson(data, () => ({
+    bookmark: data.bookmark,
+    working_refs: data.workingRefs,
+    pending_forks: data.pendingForks,
+    fork_points: data.forkPoints,
+    adopted: data.adopted,
+  }));
+}

@@ -1,0 +1,211 @@
+/**
+ * Where `new` goes: which bookmark, at which revision, with which manifests (commands §5.10).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { ConfigError, StaleWorkingCopyError, VcsError } from "../model/errors.ts";
+import type { ObjectManifest } from "../model/manifest.ts";
+import { bookmarkSlug, workingRefName } from "../model/names.ts";
+import { operands, shellQuote } from "../io/shell.ts";
+import { bookmarkHolders } from "./checkouts.ts";
+import { manifestsOf } from "./revision.ts";
+
+/** What the user asked `new` for. */
+export interface NewRequest {
+  readonly rev?: string;
+  /** Creates this bookmark. */
+  readonly bookmark?: string;
+  readonly shared?: boolean;
+  readonly keep?: boolean;
+  /** Default: `[new] fork`. */
+  readonly eager?: boolean;
+  readonly deferRecord?: boolean;
+  readonly discard?: boolean;
+  readonly adopt?: boolean;
+}
+
+/** What the VCS has to do. */
+export type VcsMove =
+  | { readonly type: "stay" }
+  | { readonly type: "switch"; readonly bookmark: string }
+  | { readonly type: "park"; readonly commit: string }
+  | { readonly type: "create"; readonly bookmark: string; readonly commit: string | undefined };
+
+/** Where `new` goes. */
+export interface NewTarget {
+  /** `null`: no bookmark, a read-only checkout. */
+  readonly bookmark: string | null;
+  readonly trunk: boolean;
+  readonly move: VcsMove;
+  /** The revision whose manifests count; `null` for the working tree. */
+  readonly rev: string | null;
+  readonly objects: ReadonlyMap<string, ObjectManifest>;
+  /** Workspace ids of other live checkouts on the bookmark. */
+  readonly holders: readonly string[];
+}
+
+/** Refuses flags that contradict each other, before anything is read (L42). */
+export function checkNewRequest(r: NewRequest): void {
+  for (const [name, value] of [["revision", r.rev], ["bookmark", r.bookmark]] as const) {
+    if (value !== undefined && value.trim() === "") {
+      throw new ConfigError(`Cannot go to an empty ${name}`, { code: "empty", hints: ["tether new --help"] });
+    }
+  }
+  const clash = (a: string, b: string): never => {
+    throw new ConfigError(`Cannot combine ${a} with ${b}`, { code: "flags", hints: ["tether new --help"] });
+  };
+  if (r.adopt && r.keep) clash("--adopt", "--keep");
+  if (r.adopt && r.discard) clash("--adopt", "--discard");
+  if (r.keep && r.bookmark !== undefined) clash("--keep", "--bookmark");
+  if (r.deferRecord && r.eager) clash("--defer-record", "--eager");
+}
+
+/** Decides where to go. Reads version control only. */
+export async function resolveTarget(ctx: Context, request: NewRequest): Promise<NewTarget> {
+  const here = await ctx.position();
+  const { rev } = request;
+  if (here.blocked && here.commit !== null && (request.bookmark === undefined && rev === undefined)) {
+    // Staying put during a rebase or merge would bind branches to a commit that is about to change.
+    if (!here.blocked.detachedOnly) {
+      throw new StaleWorkingCopyError(`Cannot start here: ${here.blocked.reason}`, { hints: here.blocked.hints });
+    }
+  }
+  const target = request.bookmark !== undefined
+    ? await toNewBookmark(ctx, request.bookmark, rev)
+    : rev !== undefined
+    ? await toRevision(ctx, rev)
+    : stay(ctx, here.bookmarks, request.keep === true);
+  const trunk = target.bookmark === ctx.config.trunk;
+  if (request.adopt && (trunk || target.bookmark === null)) {
+    throw new ConfigError(`Cannot adopt branches on ${trunk ? "the trunk" : "no bookmark"}: it has none of its own`, {
+      code: "flags",
+    });
+  }
+  if (target.bookmark !== null && !trunk) checkBranchName(ctx, target.bookmark);
+  const holders = target.bookmark === null || trunk ? [] : await bookmarkHolders(ctx, target.bookmark);
+  if (holders.length > 0 && !request.shared) {
+    throw new StaleWorkingCopyError(
+      `Cannot work on bookmark "${target.bookmark}": held by ${
+        holders.map((h) => h.slice(0, 8)).join(", ")
+      }, another live checkout`,
+      {
+        code: "bookmark-held",
+        hints: [
+          ...(ctx.vcs.kind === "git" ? [] : [`tether new --shared ${operands([target.bookmark ?? ""])}`]),
+          `tether new -b NAME ${operands([target.bookmark ?? ""])}`,
+        ],
+        details: { bookmark: target.bookmark, holders },
+      },
+    );
+  }
+  const objects = target.rev === null ? ctx.objects : await manifestsOf(ctx, await ctx.vcs.resolve(target.rev));
+  if (target.rev === null) ctx.requireWholeManifests();
+  return { ...target, trunk, objects, holders };
+}
+
+type Destination = Pick<NewTarget, "bookmark" | "move" | "rev">;
+
+function stay(ctx: Context, here: readonly string[], keep: boolean): Destination {
+  const bookmark = keep ? ctx.workspace.bookmark : choose(ctx, here) ?? ctx.workspace.bookmark;
+  return { bookmark, move: { type: "stay" }, rev: null };
+}
+
+/** The workspace's own bookmark if it is there, else the trunk, else the only one, else none. */
+function choose(ctx: Context, candidates: readonly string[]): string | null {
+  const own = ctx.workspace.bookmark;
+  if (own !== null && candidates.includes(own)) return own;
+  if (candidates.includes(ctx.config.trunk)) return ctx.config.trunk;
+  return candidates.length === 1 ? candidates[0] ?? null : null;
+}
+
+async function toNewBookmark(ctx: Context, name: string, rev: string | undefined): Promise<Destination> {
+  const bookmarks = await ctx.vcs.bookmarks();
+  if (bookmarks.has(name)) {
+    throw new ConfigError(`Cannot create bookmark "${name}": it exists`, {
+      code: "bookmark-exists",
+      hints: [`tether new ${operands([name])}`],
+    });
+  }
+  const problem = await ctx.vcs.bookmarkProblem(name);
+  if (problem) throw new ConfigError(`Cannot create bookmark "${name}": ${problem}`, { code: "bookmark-name" });
+  if (name !== ctx.config.trunk) refuseSharedSlug(ctx, name, bookmarks.keys());
+  const commit = rev === undefined ? undefined : await ctx.vcs.resolve(rev);
+  const here = (await ctx.position()).commit;
+  return {
+    bookmark: name,
+    move: { type: "create", bookmark: name, commit },
+    // Creating a bookmark where the working copy is keeps the working tree, edits included.
+    rev: commit === undefined || commit === here ? null : commit,
+  };
+}
+
+async function toRevision(ctx: Context, rev: string): Promise<Destination> {
+  const here = await ctx.position();
+  const bookmarks = await ctx.vcs.bookmarks();
+  if (here.bookmarks.includes(rev)) return { bookmark: rev, move: { type: "stay" }, rev: null };
+  if (bookmarks.has(rev)) {
+    if (bookmarks.get(rev) === null) {
+      throw new VcsError(`Cannot go to bookmark "${rev}": it is conflicted`, {
+        hints: [`jj bookmark set ${shellQuote(rev)} -r REV`],
+      });
+    }
+    return { bookmark: rev, move: { type: "switch", bookmark: rev }, rev };
+  }
+  const commit = await ctx.vcs.resolve(rev);
+  const there = [...bookmarks].filter(([, at]) => at === commit).map(([name]) => name);
+  const bookmark = choose(ctx, there);
+  if (bookmark !== null) {
+    const move: VcsMove = here.bookmarks.includes(bookmark) ? { type: "stay" } : { type: "switch", bookmark };
+    return { bookmark, move, rev: move.type === "stay" ? null : bookmark };
+  }
+  if (commit === here.commit && here.bookmarks.length === 0) {
+    return { bookmark: null, move: { type: "stay" }, rev: null };
+  }
+  return { bookmark: null, move: { type: "park", commit }, rev: commit };
+}
+
+/** Refuses a bookmark whose branch name another one has, also in another letter case (L19). */
+function refuseSharedSlug(ctx: Context, name: string, others: Iterable<string>): void {
+  const slug = bookmarkSlug(name).toLowerCase();
+  for (const other of others) {
+    if (other === name || other === ctx.config.trunk) continue;
+    const theirs = bookmarkSlug(other);
+    if (theirs.toLowerCase() !== slug) continue;
+    const how = theirs === bookmarkSlug(name)
+      ? "the same branch name"
+      : "the same branch name on disks that ignore letter case";
+    throw new ConfigError(
+      `Cannot create bookmark "${name}": bookmark "${other}" has ${how}, "${
+        workingRefName(ctx.config.datasetId, other)
+      }"`,
+      {
+        code: "bookmark-name",
+        hints: ["Choose another name"],
+        details: { other },
+      },
+    );
+  }
+}
+
+/** Refuses names that some system cannot hold (backends §1.3). */
+function checkBranchName(ctx: Context, bookmark: string): void {
+  const ref = workingRefName(ctx.config.datasetId, bookmark);
+  if (ref.endsWith(".lock")) {
+    throw new ConfigError(
+      `Cannot work on bookmark "${bookmark}": git, Lance and Dolt refuse branch names ending in ".lock"`,
+      {
+        code: "bookmark-name",
+      },
+    );
+  }
+  if (ref.length > 200) {
+    throw new ConfigError(
+      `Cannot work on bookmark "${bookmark}": its branch name would be ${ref.length} bytes long, 200 is the most`,
+      {
+        code: "bookmark-name",
+      },
+    );
+  }
+}

@@ -1,0 +1,365 @@
+/**
+ * `open`: the native address of an object, read-only or writable (commands §5.11). A writable open makes the branch that
+ * `new` decided on.
+ *
+ * @module
+ */
+
+import {
+  ABSENT,
+  type Expected,
+  type Handle,
+  type HandleJson,
+  type ObjectBackend,
+  type Source,
+  type Target,
+  withoutAt,
+} from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { capabilitiesOf, scopeOf, tierOfObject, withKey } from "../kinds.ts";
+import {
+  BackendError,
+  CapabilityError,
+  PinDriftError,
+  renderState,
+  StaleWorkingCopyError,
+  StateGoneError,
+  TetherError,
+} from "../model/errors.ts";
+import type { Json } from "../model/json.ts";
+import { locatorText, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
+import { operands, shellQuote } from "../io/shell.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import { requireStorePermissions } from "./granted.ts";
+import type { CallOptions } from "../reports.ts";
+import { staleKeys, workingRefOf } from "../state.ts";
+import { objectAt } from "./revision.ts";
+import { pickSignal, standingOf } from "./snapshot.ts";
+
+/** Options of {@link open}. */
+export interface OpenObjectOptions extends CallOptions {
+  /** Read-only at what this commit recorded. Default: `$TETHER_REV`. */
+  readonly rev?: string;
+  /** Default: writable for a Forkable object, else read-only. */
+  readonly readOnly?: boolean;
+}
+
+/** What the engine knows of an opened object besides its handle. */
+export interface OpenedFacts {
+  /** The dataset key. */
+  readonly object: string;
+  readonly uri: string;
+  /** The branch or tag to check out; `null` when there is none. */
+  readonly ref: string | null;
+  readonly state: State | null;
+  readonly pinned: boolean;
+}
+
+/** An opened object: the backend's handle, and where it stands in the dataset. */
+export interface OpenedHandle extends Handle, OpenedFacts {
+  toJSON(): HandleJson & OpenedFacts & { readonly [key: string]: Json };
+  /** The backend's own handle, with its live objects. */
+  readonly native: Handle;
+}
+
+/** Opens an object. */
+export async function open(ctx: Context, key: string, options: OpenObjectOptions = {}): Promise<OpenedHandle> {
+  const given = options.rev ?? ctx.env.variable("TETHER_REV");
+  const rev = given === "" && options.rev === undefined ? undefined : given;
+  await ctx.refresh();
+  if (rev !== undefined) {
+    if (options.readOnly === false) {
+      throw new TetherError(`Cannot open "${key}" for writing at revision "${rev}": a commit is read-only`, {
+        code: "flags",
+        hints: [`tether open --read-only --rev ${shellQuote(rev)} ${operands([key])}`],
+      });
+    }
+    return await openRecorded(ctx, await objectAt(ctx, rev, key), { ...options, where: `at revision "${rev}"` });
+  }
+  const object = ctx.object(key);
+  const statics = await ctx.backends.statics(object.kind);
+  const forkable = capabilitiesOf(statics, object).has("fork");
+  if (options.readOnly ?? !forkable) return await openReading(ctx, object, options);
+  if (!forkable) {
+    throw new CapabilityError(
+      `Cannot open "${key}" for writing: it is ${tierOfObject(statics, object)}, it has no branches`,
+      {
+        kind: object.kind,
+        key,
+        hints: [`tether open --read-only ${operands([key])}`],
+      },
+    );
+  }
+  return await openWriting(ctx, object, options);
+}
+
+/** Opens what a commit recorded: at the pin, else at the recorded state if the store can. */
+async function openRecorded(
+  ctx: Context,
+  object: ObjectManifest,
+  options: CallOptions & { readonly where: string },
+): Promise<OpenedHandle> {
+  const { key, state, pin, locator } = object;
+  if (!state) {
+    throw new TetherError(`Cannot open "${key}" ${options.where}: nothing was recorded of it there`, {
+      code: "no-state",
+    });
+  }
+  const backend = await backendFor(ctx, object, "read");
+  const signal = pickSignal(options);
+  const addressable = capabilitiesOf(backend.statics, object).has("addressable");
+  if (pin) {
+    const verdict = await backend.verify(locator, state, pin, { deep: false, ...signal });
+    if (verdict.status === "drifted") {
+      throw new PinDriftError(
+        `Cannot open "${key}" ${options.where}: ${verdict.message ?? "its pin points elsewhere"}`,
+        {
+          hints: [`tether verify ${operands([key])}`],
+          details: { key, ref: pin.ref },
+        },
+      );
+    }
+    if (verdict.status === "unknown") {
+      throw verdict.cause ?? new BackendError(verdict.message ?? "cannot be verified", { kind: object.kind, key });
+    }
+    if (verdict.status === "ok") {
+      return await handleOn(backend, object, { target: { on: "pin", pin }, readOnly: true, ref: pin.ref, ...signal });
+    }
+    if (!addressable) {
+      throw new StateGoneError(`Cannot open "${key}" ${options.where}: its pin "${pin.ref}" is gone`, {
+        kind: object.kind,
+        key,
+        hints: [`tether verify ${operands([key])}`],
+      });
+    }
+  }
+  if (!object.recoverable || !addressable) {
+    throw new CapabilityError(
+      `Cannot open "${key}" ${options.where}: only its fingerprint was recorded, ${renderState(state)}`,
+      {
+        kind: object.kind,
+        key,
+        hints: [`tether open --read-only ${operands([key])}`],
+      },
+    );
+  }
+  return await handleOn(backend, object, { target: { on: "state", state }, readOnly: true, ref: null, ...signal });
+}
+
+/** Opens for reading where this checkout stands: its branch, else the pin, else the recorded state, else the base. */
+async function openReading(ctx: Context, object: ObjectManifest, options: CallOptions): Promise<OpenedHandle> {
+  const standing = await standingOf(ctx);
+  const working = workingRefOf(object, standing);
+  const backend = await backendFor(ctx, object, "read");
+  const signal = pickSignal(options);
+  if (working.at === "ref") {
+    return await handleOn(backend, object, {
+      target: { on: "ref", ref: working.ref },
+      readOnly: true,
+      ref: working.ref,
+      ...signal,
+    });
+  }
+  const recorded = ctx.workspace.workingRefs[object.key];
+  if (standing.onTrunk && recorded !== undefined) {
+    return await handleOn(backend, object, { target: { on: "base" }, readOnly: true, ref: recorded, ...signal });
+  }
+  const addressable = capabilitiesOf(backend.statics, object).has("addressable");
+  if (object.state && (object.pin || (object.recoverable && addressable))) {
+    return await openRecorded(ctx, object, { ...options, where: "where it was committed" });
+  }
+  return await handleOn(backend, object, { target: { on: "base" }, readOnly: true, ref: null, ...signal });
+}
+
+/** Opens for writing on the bookmark's branch, made now if `new` left it pending. */
+async function openWriting(ctx: Context, object: ObjectManifest, options: CallOptions): Promise<OpenedHandle> {
+  const { key } = object;
+  await requireWritable(ctx, key);
+  const standing = await standingOf(ctx);
+  if (staleKeys(standing).includes(key)) {
+    throw new StaleWorkingCopyError(
+      `Cannot open "${key}" for writing: its branch does not stand for what the bookmark records now`,
+      {
+        hints: ["tether new", `tether open --read-only ${operands([key])}`],
+      },
+    );
+  }
+  const pending = ctx.workspace.pendingForks[key];
+  const ref = pending !== undefined ? await materializeFork(ctx, key, options) : ctx.workspace.workingRefs[key];
+  const backend = await backendFor(ctx, object, "refs");
+  const signal = pickSignal(options);
+  if (ref !== undefined) {
+    return await handleOn(backend, object, { target: { on: "ref", ref }, readOnly: false, ref, ...signal });
+  }
+  if (workingRefOf(object, standing).at === "base") {
+    const base = await backend.baseBranch(withoutAt(object.locator), signal);
+    return await handleOn(backend, object, { target: { on: "ref", ref: base }, readOnly: false, ref: base, ...signal });
+  }
+  throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: this checkout has no branch of it`, {
+    hints: ["tether new", `tether open --read-only ${operands([key])}`],
+  });
+}
+
+/** Refuses to hand out a branch while the working copy is not on the bookmark it stands for (Δ3). */
+async function requireWritable(ctx: Context, key: string): Promise<void> {
+  const { bookmark } = ctx.workspace;
+  const reading = `tether open --read-only ${operands([key])}`;
+  if (bookmark === null) {
+    throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: this checkout is on no bookmark`, {
+      hints: ["tether new -b NAME", reading],
+    });
+  }
+  const here = await ctx.position();
+  if (here.blocked) {
+    throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: ${here.blocked.reason}`, {
+      hints: [...here.blocked.hints, reading],
+    });
+  }
+  if (here.bookmarks.includes(bookmark)) return;
+  const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
+  throw new StaleWorkingCopyError(
+    `Cannot open "${key}" for writing: the working copy left bookmark "${bookmark}" for ${on}`,
+    {
+      hints: [`tether new ${operands([bookmark])}`, "tether new", reading],
+    },
+  );
+}
+
+/** Makes the branch that `new` decided on and left pending; returns it. Objects of its branch space switch with it. */
+export function materializeFork(ctx: Context, key: string, options: CallOptions = {}): Promise<string> {
+  return withLocks(ctx, { command: "open", repository: true, ...pickSignal(options) }, async () => {
+    await requireWritable(ctx, key);
+    const object = ctx.object(key);
+    const ready = ctx.workspace.workingRefs[key];
+    const name = ctx.workspace.pendingForks[key];
+    if (name === undefined) {
+      if (ready !== undefined) return ready;
+      throw new StaleWorkingCopyError(`Cannot fork "${key}": no branch is pending for it`, { hints: ["tether new"] });
+    }
+    const backend = await backendFor(ctx, object, "refs");
+    const siblings = await siblingsOf(ctx, object, backend);
+    const step = await whatToDo(ctx, { object, backend, name, siblings }, options);
+    const heads = step.type === "reset" ? { [key]: step.head } : undefined;
+    const pre = { workspace: await ctx.workspaceFile.text(), ...(heads ? { heads } : {}) };
+    return await operate(ctx, { command: "fork", pre }, {
+      run: async (op) => {
+        const ref = step.type === "reuse"
+          ? step.ref
+          : await fork(backend, object, { name, step, ...pickSignal(options) });
+        await ctx.env.boundary?.(`fork ${key}`);
+        await op.progress({ action: "fork", key, ref });
+        const identity = backend.identity(object.locator);
+        await ctx.indexes.addTouched({ kind: object.kind, identity, locator: object.locator, key });
+        await ctx.saveWorkspace(switched(ctx, [key, ...siblings], ref));
+        return { result: { key, ref, kind: object.kind, locator: object.locator }, value: ref };
+      },
+      compensate: (error) => Promise.resolve({ key, failed: error instanceof Error ? error.message : String(error) }),
+    });
+  });
+}
+
+type Step =
+  | { readonly type: "create" }
+  | { readonly type: "reset"; readonly head: State }
+  | { readonly type: "reuse"; readonly ref: string };
+
+interface Fork {
+  readonly object: ObjectManifest;
+  readonly backend: ObjectBackend;
+  readonly name: string;
+  readonly siblings: readonly string[];
+}
+
+async function whatToDo(ctx: Context, { object, backend, name, siblings }: Fork, options: CallOptions): Promise<Step> {
+  const locator = withoutAt(object.locator);
+  const taken = siblings.map((s) => ctx.workspace.workingRefs[s]).find((r) => r !== undefined);
+  if (taken !== undefined) return { type: "reuse", ref: taken };
+  const refs = await backend.listWorkingRefs?.(locator, pickSignal(options)) ?? [];
+  if (!refs.includes(name)) return { type: "create" };
+  const head = await backend.fingerprint(locator, name, pickSignal(options));
+  const volatile = backend.statics.volatileKeys;
+  if (sameContent(head, object.state, volatile)) return { type: "reuse", ref: name };
+  const agreed = ctx.workspace.pendingResets[object.key];
+  if (agreed && sameContent(head, agreed, volatile)) return { type: "reset", head };
+  throw new StaleWorkingCopyError(
+    `Cannot fork "${object.key}": branch "${name}" is at ${renderState(head)}, which nobody agreed to reset`,
+    { hints: ["tether new --shared", "tether new --discard"], details: { key: object.key, ref: name, head } },
+  );
+}
+
+function fork(
+  backend: ObjectBackend,
+  object: ObjectManifest,
+  options: { readonly name: string; readonly step: Step } & CallOptions,
+): Promise<string> {
+  if (!backend.fork) throw new CapabilityError("cannot be forked", { kind: object.kind, key: object.key });
+  const source: Source = object.pin ? { on: "pin", pin: object.pin } : { on: "state", state: object.state ?? {} };
+  const expected: Expected = options.step.type === "reset" ? options.step.head : ABSENT;
+  return backend.fork(object.locator, source, options.name, { expected });
+}
+
+/** Returns the other objects of the same branch space whose fork is pending or done under this bookmark. */
+async function siblingsOf(ctx: Context, object: ObjectManifest, backend: ObjectBackend): Promise<string[]> {
+  const scope = scopeOf(backend, object.locator);
+  const found = [];
+  for (const other of ctx.objects.values()) {
+    if (other.key === object.key || other.kind !== object.kind) continue;
+    if (scopeOf(backend, other.locator) === scope) found.push(other.key);
+  }
+  return found;
+}
+
+function switched(ctx: Context, keys: readonly string[], ref: string): Context["workspace"] {
+  const { workspace } = ctx;
+  const workingRefs = { ...workspace.workingRefs };
+  const pendingForks = { ...workspace.pendingForks };
+  const pendingResets = { ...workspace.pendingResets };
+  const forkPoints = { ...workspace.forkPoints };
+  const lastSnapshot = { ...workspace.lastSnapshot };
+  for (const key of keys) {
+    if (!(key in pendingForks)) continue;
+    workingRefs[key] = ref;
+    delete pendingForks[key];
+    delete pendingResets[key];
+    delete lastSnapshot[key];
+    const state = ctx.objects.get(key)?.state;
+    if (state) forkPoints[key] = state;
+  }
+  return { ...workspace, workingRefs, pendingForks, pendingResets, forkPoints, lastSnapshot };
+}
+
+async function backendFor(ctx: Context, object: ObjectManifest, access: "read" | "refs"): Promise<ObjectBackend> {
+  await requireStorePermissions(ctx, [object], access);
+  return await ctx.backends.get(object.kind);
+}
+
+async function handleOn(
+  backend: ObjectBackend,
+  object: ObjectManifest,
+  options: CallOptions & { readonly target: Target; readonly readOnly: boolean; readonly ref: string | null },
+): Promise<OpenedHandle> {
+  const { target } = options;
+  let handle: Handle;
+  try {
+    handle = await backend.openHandle(object.locator, target, { readOnly: options.readOnly, ...pickSignal(options) });
+  } catch (error) {
+    throw error instanceof Error ? withKey(error, object.key) : error;
+  }
+  const facts: OpenedFacts = {
+    object: object.key,
+    uri: locatorText(object.locator),
+    ref: options.ref,
+    state: target.on === "pin" || target.on === "state" ? object.state : null,
+    pinned: target.on === "pin",
+  };
+  return {
+    ...facts,
+    type: handle.type,
+    key: handle.key,
+    readOnly: handle.readOnly,
+    native: handle,
+    address: (o) => handle.address(o),
+    toJSON: () => ({ ...handle.toJSON(), ...facts }),
+    [Symbol.asyncDispose]: () => handle[Symbol.asyncDispose](),
+  };
+}

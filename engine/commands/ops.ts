@@ -1,0 +1,113 @@
+/**
+ * `ops`: what tether did in this checkout (commands §5.15).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import type { OpEntry } from "../files/journal.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { type OpReport, type OpsReport, withJson } from "../reports.ts";
+import { vcsDrift } from "./drift.ts";
+
+/** Lists journaled operations, newest first. Reads the checkout only. */
+export async function ops(ctx: Context, options: { readonly limit?: number } = {}): Promise<OpsReport> {
+  const entries = await ctx.journal.read();
+  const gone = new Set((await vcsDrift(ctx, entries)).map((d) => d.op));
+  const listed: OpReport[] = entries.slice(-Math.max(1, options.limit ?? 20)).reverse().map((e) => ({
+    ...e,
+    vcsCommitGone: gone.has(e.id),
+    summary: summary(e),
+  }));
+  return withJson({ ops: listed }, () =>
+    listed.map((o) => ({
+      id: o.id,
+      at: o.at,
+      command: o.command,
+      plan: o.plan,
+      result: o.result,
+      pre: o.pre,
+      undoes: o.undoes,
+      undone_by: o.undoneBy,
+      status: o.status,
+      parent: o.parent,
+      progress: o.progress,
+      vcs_commit_gone: o.vcsCommitGone,
+    })));
+}
+
+/** Returns what an operation did, in a few words. */
+export function summary(entry: OpEntry): string {
+  const { result, command } = entry;
+  if (entry.status === "started") {
+    const steps = entry.progress.map((p) => String(p["action"]));
+    return steps.length === 0 ? "nothing done yet" : `done so far: ${counted(steps)}`;
+  }
+  if (typeof result["failed"] === "string") {
+    return `failed${result["rolled_back"] === true ? ", taken back" : ""}: ${result["failed"]}`;
+  }
+  switch (command) {
+    case "add":
+    case "remove":
+      return String(result["key"] ?? "");
+    case "set":
+      return `set ${keysOf(result["changed"]).join(", ")}`;
+    case "commit":
+    case "pull":
+      return commitSummary(result);
+    case "new":
+      return newSummary(result);
+    case "fork":
+      return `forked ${String(result["key"])} -> ${String(result["ref"])}`;
+    default:
+      return keysOf(result).join(", ");
+  }
+}
+
+function commitSummary(result: JsonObject): string {
+  const pinned = Object.entries(objectOf(result["pinned"]));
+  const parts = [
+    listed("pinned", pinned.filter(([, id]) => id !== null).map(([k]) => k)),
+    listed("recorded", pinned.filter(([, id]) => id === null).map(([k]) => k)),
+  ].filter((p) => p !== "");
+  const commit = result["vcs_commit"];
+  if (typeof commit === "string") parts.push(`commit ${commit.slice(0, 12)}`);
+  if (typeof result["failed_after_commit"] === "string") parts.push(`then failed: ${result["failed_after_commit"]}`);
+  return parts.join("; ");
+}
+
+function newSummary(result: JsonObject): string {
+  const parts = [
+    typeof result["bookmark"] === "string" ? `on ${result["bookmark"]}` : "",
+    listed("created", strings(result["created"])),
+    listed("reset", strings(result["reset"])),
+    listed("reused", strings(result["reused"])),
+    listed("adopted", keysOf(result["adopted"])),
+    listed("pending", keysOf(result["pending_forks"])),
+    listed("failed", strings(result["failed"])),
+  ];
+  return parts.filter((p) => p !== "").join("; ");
+}
+
+function listed(verb: string, keys: readonly string[]): string {
+  if (keys.length === 0) return "";
+  return keys.length > 5 ? `${verb} ${keys.length} objects` : `${verb} ${keys.join(", ")}`;
+}
+
+function counted(steps: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const step of steps) counts.set(step, (counts.get(step) ?? 0) + 1);
+  return [...counts].map(([step, n]) => n === 1 ? step : `${step} x${n}`).join(", ");
+}
+
+function keysOf(value: Json | undefined): string[] {
+  return Object.keys(objectOf(value));
+}
+
+function strings(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value) ? value as JsonObject : {};
+}

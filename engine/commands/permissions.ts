@@ -1,0 +1,48 @@
+/**
+ * `permissions`: the Deno flags that some objects need, ready to paste (commands §5.29, backends §4).
+ *
+ * @module
+ */
+
+import type { Access } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { selectKeys } from "../model/keys.ts";
+import { denoFlags, unionNeeds } from "../permissions.ts";
+import { type Report, withJson } from "../reports.ts";
+import { needsOf } from "./granted.ts";
+
+/** Report of `permissions`. */
+export interface PermissionsReport extends Report {
+  readonly access: Access;
+  /** Flags for `deno run`, not quoted for a shell. */
+  readonly flags: readonly string[];
+  /** Objects whose native code or subprocess does I/O that Deno's checks do not see. */
+  readonly ambient: readonly string[];
+}
+
+/** Returns what some objects need at an access level, and what the dataset's own files and version control need. */
+export async function permissions(
+  ctx: Context,
+  options: { readonly keys?: readonly string[]; readonly access?: Access } = {},
+): Promise<PermissionsReport> {
+  const access = options.access ?? "refs";
+  const keys = selectKeys(options.keys, ctx.objects.keys());
+  const needs = await needsOf(ctx, keys.map((k) => ctx.object(k)), access);
+  const { root, sharedDir } = ctx.vcs.location;
+  const own = {
+    net: [],
+    read: [root, sharedDir],
+    write: [ctx.root, sharedDir],
+    env: ["HOME", "TETHER_REV", "TETHER_GIT", "TETHER_JJ"],
+    run: [ctx.vcs.kind],
+    ffi: [],
+    sys: [],
+    ambient: false,
+  };
+  const data = {
+    access,
+    flags: denoFlags(unionNeeds([own, ...needs.map((n) => n.needs)])),
+    ambient: needs.filter((n) => n.needs.ambient).map((n) => n.key ?? n.kind),
+  };
+  return withJson(data, () => ({ access: data.access, flags: data.flags, ambient: data.ambient }));
+}

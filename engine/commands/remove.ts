@@ -1,0 +1,25 @@
+/**
+ * `remove`: takes an object out of the dataset. No store is touched; its branch stays for gc to forget (commands §5.4).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { withLocks } from "../plan/operation.ts";
+import { type CallOptions, type RemoveReport, withJson } from "../reports.ts";
+import { withoutKey } from "./add.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** Removes an object's manifest, also one that does not parse. */
+export function remove(ctx: Context, key: string, options: CallOptions = {}): Promise<RemoveReport> {
+  return withLocks(ctx, { command: "remove", repository: false, ...pickSignal(options) }, async () => {
+    if (!ctx.broken.some((b) => b.key === key)) ctx.object(key);
+    const text = await ctx.manifests.text(key) ?? null;
+    const pre = { objects: { [key]: text }, workspace: await ctx.workspaceFile.text() };
+    await ctx.manifests.remove(key);
+    await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: false }));
+    await ctx.journal.record({ command: "remove", result: { key }, pre });
+    await ctx.refresh();
+    return withJson({ removed: key }, () => ({ removed: key }));
+  });
+}

@@ -1,0 +1,42 @@
+/**
+ * Manifests as a revision has them.
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { parseManifest } from "../files/manifests.ts";
+import { compareCodePoints } from "../model/json.ts";
+import type { ObjectManifest } from "../model/manifest.ts";
+import { ConfigError } from "../model/errors.ts";
+
+/**
+ * Returns the manifests a revision records, by key.
+ *
+ * @throws {VcsError} if the revision does not resolve.
+ * @throws {ConfigError} naming the first manifest that does not parse.
+ */
+export async function manifestsAt(ctx: Context, rev: string): Promise<ReadonlyMap<string, ObjectManifest>> {
+  return await manifestsOf(ctx, await ctx.vcs.resolve(rev));
+}
+
+/** As {@link manifestsAt}, for a commit id. */
+export async function manifestsOf(ctx: Context, commit: string): Promise<ReadonlyMap<string, ObjectManifest>> {
+  const decoder = new TextDecoder();
+  const found: ObjectManifest[] = [];
+  for (const [path, bytes] of await ctx.vcs.manifestsAt(commit)) {
+    found.push(parseManifest(decoder.decode(bytes), `${path} at ${commit.slice(0, 12)}`));
+  }
+  found.sort((a, b) => compareCodePoints(a.key, b.key));
+  return new Map(found.map((m) => [m.key, m]));
+}
+
+/** Returns one object as a revision records it. @throws {ConfigError} if it is not there. */
+export async function objectAt(ctx: Context, rev: string, key: string): Promise<ObjectManifest> {
+  const object = (await manifestsAt(ctx, rev)).get(key);
+  if (object) return object;
+  throw new ConfigError(`Cannot find object "${key}" at revision "${rev}": that commit has none of that key`, {
+    code: "no-object",
+    hints: [`tether diff ${rev}`],
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * `status`: what stands where. Local unless a snapshot is asked for (commands §5.6, Δ38).
+ *
+ * @module
+ */
+
+import type { Verdict } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { tierOfObject } from "../kinds.ts";
+import { reasonOf, renderState } from "../model/errors.ts";
+import { selectKeys } from "../model/keys.ts";
+import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
+import { withLocks } from "../plan/operation.ts";
+import { requireStorePermissions } from "./granted.ts";
+import { type CallOptions, type ObjectStatus, type StatusLabel, type StatusReport, withJson } from "../reports.ts";
+import { isMoving, staleKeys, type Standing } from "../state.ts";
+import { bookmarkDrift, vcsDrift } from "./drift.ts";
+import { eachObject, type Outcomes } from "./fan_out.ts";
+import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
+
+/** Options of {@link status}. */
+export interface StatusOptions extends CallOptions {
+  readonly keys?: readonly string[];
+  /** Whether to read states. Default: `[snapshot] auto`. */
+  readonly snapshot?: boolean;
+}
+
+/** Tells where every object stands. Contacts no store unless a snapshot is asked for or configured. */
+export async function status(ctx: Context, options: StatusOptions = {}): Promise<StatusReport> {
+  const fresh = options.snapshot ?? ctx.config.snapshotAuto;
+  const universe = [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)];
+  const keys = selectKeys(options.keys, universe);
+  const objects = keys.flatMap((k) => ctx.objects.get(k) ?? []);
+  if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), options });
+  const read = () => takeSnapshot(ctx, objects, options);
+  const taken = ctx.workspaceFile.persistent
+    ? await withLocks(ctx, { command: "status", repository: false, ...pickSignal(options) }, read)
+    : await read();
+  return await report(ctx, keys, { ...taken, options });
+}
+
+interface Seen {
+  readonly standing: Standing;
+  /** What this call read; absent for a local status. */
+  readonly read?: Outcomes<State>;
+  readonly options: StatusOptions;
+}
+
+async function report(ctx: Context, keys: readonly string[], seen: Seen): Promise<StatusReport> {
+  const { standing, read, options } = seen;
+  const verdicts = ctx.config.verifyOnStatus ? await quickVerify(ctx, keys, options) : new Map<string, Verdict>();
+  const objects = keys.map((key) => {
+    const object = ctx.objects.get(key);
+    return object ? judge(object, seen, verdicts.get(key)) : unparsed(ctx, key);
+  });
+  const stale = staleKeys(standing);
+  const { workspace } = standing;
+  const warnings = [...ctx.warnings];
+  const position = await ctx.position();
+  if (position.blocked) warnings.push(`${position.blocked.reason}: reads work, writes refuse`);
+  const drift = await bookmarkDrift(ctx, standing);
+  const vanished = await vcsDrift(ctx, await ctx.journal.read());
+  const data = {
+    manifestHash: ctx.manifestHash(),
+    stale: stale.length > 0,
+    staleKeys: stale,
+    fresh: read !== undefined,
+    snapshotAt: workspace.lastSnapshotAt,
+    bookmark: workspace.bookmark,
+    trunk: standing.onTrunk,
+    bookmarkDrift: drift,
+    vcsDrift: vanished,
+    objects,
+    warnings,
+  };
+  return withJson(data, () => ({
+    manifest_hash: data.manifestHash,
+    stale: data.stale,
+    stale_keys: data.staleKeys,
+    fresh: data.fresh,
+    snapshot_at: data.snapshotAt,
+    bookmark: data.bookmark,
+    trunk: data.trunk,
+    bookmark_drift: data.bookmarkDrift,
+    vcs_drift: data.vcsDrift.map((d) => ({ ...d })),
+    objects: data.objects.map((o) => ({
+      key: o.key,
+      kind: o.kind,
+      tier: o.tier,
+      state: o.state,
+      pinned: o.pinned,
+      recoverable: o.recoverable,
+      origin: o.origin,
+      verify: o.verify,
+      error: o.error,
+      reason: o.reason,
+    })),
+    warnings: data.warnings,
+  }));
+}
+
+function judge(object: ObjectManifest, { standing, read }: Seen, verdict: Verdict | undefined): ObjectStatus {
+  const statics = standing.statics.get(object.kind);
+  const base = {
+    key: object.key,
+    kind: object.kind,
+    tier: statics ? tierOfObject(statics, object) : null,
+    pinned: object.pin !== null,
+    recoverable: object.recoverable,
+    origin: object.origin,
+    verify: verdict?.status ?? null,
+  };
+  const now = read?.values.get(object.key) ?? standing.workspace.lastSnapshot[object.key];
+  const failed = read?.errors.get(object.key);
+  const error = failed
+    ? reasonOf(failed)
+    : cachedError(object, standing) ?? immutableDrift(object, now, standing)?.message;
+  if (error !== undefined) return { ...base, state: "error", error, reason: null };
+  if (object.state === null) return { ...base, state: "new", error: null, reason: null };
+  const volatile = statics?.volatileKeys ?? new Set<string>();
+  const differs = now !== undefined && !sameContent(now, object.state, volatile);
+  const label: StatusLabel = !differs ? "clean" : isMoving(object, standing) ? "modified" : "behind";
+  const reason = differs ? `recorded ${renderState(object.state)}, now ${renderState(now)}` : null;
+  return { ...base, state: label, error: null, reason };
+}
+
+function unparsed(ctx: Context, key: string): ObjectStatus {
+  const broken = ctx.broken.find((b) => b.key === key);
+  return {
+    key,
+    kind: "unknown",
+    tier: null,
+    state: broken?.conflicted ? "conflicted" : "error",
+    pinned: (broken?.pinIds.length ?? 0) > 0,
+    recoverable: false,
+    origin: "adopted",
+    verify: null,
+    error: broken?.error.message ?? null,
+    reason: null,
+  };
+}
+
+/** A shallow verify of each committed object (`[verify] on_status`). A store that cannot answer counts as unknown. */
+async function quickVerify(
+  ctx: Context,
+  keys: readonly string[],
+  options: CallOptions,
+): Promise<ReadonlyMap<string, Verdict>> {
+  const committed = keys.flatMap((k) => {
+    const object = ctx.objects.get(k);
+    return object?.state ? [object] : [];
+  });
+  await requireStorePermissions(ctx, committed, "read");
+  const { values, errors } = await eachObject(ctx, committed, {
+    ...options,
+    verb: "verifying",
+    fn: ({ object, backend }) =>
+      backend.verify(object.locator, object.state ?? {}, object.pin ?? undefined, {
+        deep: false,
+        ...pickSignal(options),
+      }),
+  });
+  const verdicts = new Map(values);
+  for (const [key, error] of errors) verdicts.set(key, { status: "unknown", message: error.message });
+  return verdicts;
+}

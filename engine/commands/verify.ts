@@ -1,0 +1,177 @@
+/**
+ * `verify`: do pins still name what commits recorded, and can those states be opened (commands §5.12)?
+ *
+ * @module
+ */
+
+import type { ObjectBackend, Verdict } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { historyObjects } from "../history/references.ts";
+import { namespaceOf, storeOf } from "../kinds.ts";
+import { BackendError, messageOf } from "../model/errors.ts";
+import { canonical } from "../model/hash.ts";
+import { selectKeys } from "../model/keys.ts";
+import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
+import { mapLimit } from "../io/pool.ts";
+import { type CallOptions, type VerifyEntry, type VerifyReport, withJson } from "../reports.ts";
+import { tierOfObject } from "../kinds.ts";
+import { requireStorePermissions } from "./granted.ts";
+import { manifestsAt } from "./revision.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** Options of {@link verify}. */
+export interface VerifyOptions extends CallOptions {
+  readonly keys?: readonly string[];
+  /** Default: the working tree. */
+  readonly rev?: string;
+  /** Every commit, labelled `<commit12>:<key>`. @default {false} */
+  readonly allHistory?: boolean;
+  /** Opens recorded states. @default {false} */
+  readonly deep?: boolean;
+  /** `unknown` does not fail. @default {false} */
+  readonly allowUnknown?: boolean;
+}
+
+/** One recorded state to check, and what it is called. */
+interface Subject {
+  readonly label: string;
+  readonly object: ObjectManifest;
+}
+
+/** Checks recorded states. A store that cannot be asked makes `unknown`, never `missing`. */
+export async function verify(ctx: Context, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const warnings: string[] = [];
+  const subjects = options.allHistory ? await inHistory(ctx, options, warnings) : await atOne(ctx, options, warnings);
+  const known: Subject[] = [];
+  const unknownKinds = new Map<string, number>();
+  for (const subject of subjects) {
+    try {
+      const statics = await ctx.backends.statics(subject.object.kind);
+      if (options.allHistory && tierOfObject(statics, subject.object) === "observed") continue;
+      known.push(subject);
+    } catch {
+      unknownKinds.set(subject.object.kind, (unknownKinds.get(subject.object.kind) ?? 0) + 1);
+    }
+  }
+  for (const [kind, count] of unknownKinds) {
+    warnings.push(`Not checked: ${count} object(s) of kind "${kind}", which this tether does not have`);
+  }
+  await requireStorePermissions(ctx, known.map((s) => s.object), "read");
+  const verdicts = await check(ctx, known, options);
+  const entries: VerifyEntry[] = known.map((s) => {
+    const verdict = verdicts.get(s) ?? { status: "unknown" };
+    return { label: s.label, status: verdict.status, message: verdict.message ?? "" };
+  });
+  const deep = options.deep === true;
+  const ok = entries.every((e) => e.status === "ok" || (options.allowUnknown === true && e.status === "unknown"));
+  const data = { entries, deep, ok, warnings };
+  return withJson(
+    data,
+    () => Object.fromEntries(entries.map((e) => [e.label, { status: e.status, message: e.message }])),
+  );
+}
+
+async function atOne(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Subject[]> {
+  const objects = options.rev === undefined ? ctx.objects : await manifestsAt(ctx, options.rev);
+  if (options.rev === undefined) {
+    const broken = ctx.broken.filter((b) => !options.keys || options.keys.length === 0 || options.keys.includes(b.key));
+    for (const b of broken) warnings.push(`Not checked: ${b.error.message}`);
+  }
+  return selectKeys(options.keys, objects.keys()).flatMap((key) => {
+    const object = objects.get(key);
+    return object?.state ? [{ label: key, object }] : [];
+  });
+}
+
+async function inHistory(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Subject[]> {
+  const completeness = await ctx.vcs.completeness();
+  if (!completeness.complete) warnings.push(`Partial: ${completeness.reason}`);
+  const history = await historyObjects(ctx);
+  warnings.push(...history.warnings);
+  const keys = new Set(selectKeys(options.keys, new Set(history.objects.map((o) => o.manifest.key))));
+  return history.objects
+    .filter((o) => keys.has(o.manifest.key) && o.manifest.state)
+    .map((o) => ({ label: `${o.commit.slice(0, 12)}:${o.manifest.key}`, object: o.manifest }));
+}
+
+/** Asks each distinct (store, state, pin) once; shallow pins of one namespace with one listing where the kind can. */
+async function check(
+  ctx: Context,
+  subjects: readonly Subject[],
+  options: VerifyOptions,
+): Promise<ReadonlyMap<Subject, Verdict>> {
+  const verdicts = new Map<Subject, Verdict>();
+  const groups = new Map<string, { backend: ObjectBackend; questions: Map<string, Subject[]> }>();
+  for (const subject of subjects) {
+    const { object } = subject;
+    let backend: ObjectBackend;
+    try {
+      backend = await ctx.backends.get(object.kind);
+    } catch (error) {
+      verdicts.set(subject, { status: "unknown", message: messageOf(error) });
+      continue;
+    }
+    const listable = !options.deep && object.pin !== null && backend.verifyPins !== undefined;
+    const name = listable ? namespaceOf(backend, object.locator) : `${storeOf(backend, object.locator)}|one by one`;
+    const group = groups.get(name) ?? { backend, questions: new Map<string, Subject[]>() };
+    groups.set(name, group);
+    const question = canonical([
+      storeOf(backend, object.locator),
+      object.state,
+      object.pin && { id: object.pin.id, ref: object.pin.ref },
+    ]);
+    group.questions.set(question, [...group.questions.get(question) ?? [], subject]);
+  }
+  const total = [...groups.values()].reduce((n, g) => n + g.questions.size, 0);
+  let done = 0;
+  await mapLimit([...groups], 32, async ([name, { backend, questions }]) => {
+    const asked = [...questions.values()];
+    const answers = name.endsWith("|one by one")
+      ? await mapLimit(asked, backend.statics.concurrency, (same) => one(backend, same[0], options))
+      : await listed(backend, asked, options);
+    asked.forEach((same, i) => {
+      for (const subject of same) verdicts.set(subject, answers[i] ?? { status: "unknown" });
+    });
+    done += asked.length;
+    options.onProgress?.({ verb: "verifying", done, total });
+  }, options.signal);
+  return verdicts;
+}
+
+async function listed(
+  backend: ObjectBackend,
+  asked: readonly Subject[][],
+  options: CallOptions,
+): Promise<readonly Verdict[]> {
+  const items = asked.flatMap((same) =>
+    same[0]?.object.state && same[0].object.pin
+      ? [{ state: same[0].object.state as State, pin: same[0].object.pin as Pin }]
+      : []
+  );
+  const locator = asked[0]?.[0]?.object.locator ?? {};
+  try {
+    return await backend.verifyPins?.(locator, items, pickSignal(options)) ?? [];
+  } catch (error) {
+    return items.map(() => unknown(error));
+  }
+}
+
+async function one(backend: ObjectBackend, subject: Subject | undefined, options: VerifyOptions): Promise<Verdict> {
+  const object = subject?.object;
+  if (!object?.state) return { status: "unknown" };
+  try {
+    return await backend.verify(object.locator, object.state, object.pin ?? undefined, {
+      deep: options.deep === true,
+      ...pickSignal(options),
+    });
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    return unknown(error);
+  }
+}
+
+function unknown(error: unknown): Verdict {
+  return error instanceof BackendError
+    ? { status: "unknown", message: error.reason, cause: error }
+    : { status: "unknown", message: messageOf(error) };
+}

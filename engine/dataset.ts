@@ -1,0 +1,308 @@
+/**
+ * The dataset as the library offers it. Each method is a line or two into `commands/`.
+ *
+ * @module
+ */
+
+import { fromFileUrl } from "./io/file_url.ts";
+import type { Access } from "../backends/backend.ts";
+import type { VcsAdapter } from "../vcs/adapter.ts";
+import { add, type AddOptions } from "./commands/add.ts";
+import { applyCommit, commit, type CommitOptions } from "./commands/commit.ts";
+import { type CommitPlanOptions, planCommit } from "./commands/commit_plan.ts";
+import { diff } from "./commands/diff.ts";
+import { bookmarkDrift, vcsDrift } from "./commands/drift.ts";
+import { bookmarkHolders, otherCheckouts } from "./commands/checkouts.ts";
+import { initDataset } from "./commands/init.ts";
+import { log, logOf, type LogOptions } from "./commands/log.ts";
+import { applyNew, newBookmark, type NewOptions } from "./commands/new.ts";
+import { planNew } from "./commands/new_plan.ts";
+import { materializeFork, open, type OpenedHandle, type OpenObjectOptions } from "./commands/open.ts";
+import { ops } from "./commands/ops.ts";
+import { permissions, type PermissionsReport } from "./commands/permissions.ts";
+import { remove } from "./commands/remove.ts";
+import { setPolicy } from "./commands/set.ts";
+import { snapshot, standingOf } from "./commands/snapshot.ts";
+import { status, type StatusOptions } from "./commands/status.ts";
+import { verify, type VerifyOptions } from "./commands/verify.ts";
+import { Context, openContext } from "./context.ts";
+import type { EngineEnv } from "./env.ts";
+import type { DatasetConfig } from "./files/config.ts";
+import { findRoot } from "./files/layout.ts";
+import type { WorkspaceState } from "./files/workspace.ts";
+import { ConfigError } from "./model/errors.ts";
+import { selectKeys } from "./model/keys.ts";
+import type { Locator, ObjectManifest, Policy } from "./model/manifest.ts";
+import { Plan } from "./plan/plan.ts";
+import type {
+  AddReport,
+  CallOptions,
+  CommitReport,
+  DiffReport,
+  LogReport,
+  NewReport,
+  OpsReport,
+  RemoveReport,
+  SetReport,
+  SnapshotReport,
+  StatusReport,
+  VcsDrift,
+  VerifyEntry,
+  VerifyReport,
+} from "./reports.ts";
+import { staleKeys } from "./state.ts";
+
+/** Options of {@link Dataset.open}. */
+export interface DatasetOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * Milliseconds to wait for another tether in this checkout; twice as long for one in the repository.
+   * @default {30000}
+   */
+  readonly lockTimeoutMs?: number;
+  /** Clock, ids and environment. @default {the real ones} */
+  readonly env?: EngineEnv;
+}
+
+/** Plans of a dataset's writing commands: what each would do, with nothing written. */
+export interface DatasetPlans {
+  /** Plans a commit. */
+  commit(options: CommitPlanOptions): Promise<Plan>;
+  /** Plans going to a bookmark. */
+  new (options?: NewOptions): Promise<Plan>;
+}
+
+/** A run of `verify`: await it for the report, or iterate it for the entries. */
+export interface VerifyRun extends AsyncIterable<VerifyEntry>, PromiseLike<VerifyReport> {}
+
+/**
+ * A dataset, opened. Dispose of it to end its helper processes.
+ *
+ * Needs read permission for the checkout and the folder its repository shares, write permission for both to change
+ * anything, permission to run git, and what its objects need ({@link Dataset.permissions} says what that is).
+ */
+export class Dataset implements AsyncDisposable {
+  readonly #ctx: Context;
+
+  /** @internal Use {@link Dataset.open}. */
+  constructor(ctx: Context) {
+    this.#ctx = ctx;
+  }
+
+  /**
+   * Makes a folder a dataset and opens it.
+   *
+   * @throws {ConfigError} if it is one already.
+   * @throws {VcsError} if no version control encloses it.
+   */
+  static async init(path: string | URL = ".", options: { datasetId?: string } & DatasetOptions = {}): Promise<Dataset> {
+    await initDataset(fromFileUrl(path), options);
+    return await Dataset.open(path, options);
+  }
+
+  /**
+   * Opens the dataset at or above a folder.
+   *
+   * @throws {ConfigError} if there is none, or its format is not this tether's.
+   */
+  static async open(path: string | URL = ".", options: DatasetOptions = {}): Promise<Dataset> {
+    return new Dataset(await openContext(fromFileUrl(path), options));
+  }
+
+  /** Returns the root of the dataset at or above a folder; `undefined` when there is none. */
+  static async find(path: string | URL = "."): Promise<string | undefined> {
+    return await findRoot(fromFileUrl(path));
+  }
+
+  /** The dataset's root folder, symbolic links resolved. */
+  get root(): string {
+    return this.#ctx.root;
+  }
+
+  /** What `tether.toml` says. */
+  get config(): DatasetConfig {
+    return this.#ctx.config;
+  }
+
+  /** The version control that holds the manifests. */
+  get vcs(): VcsAdapter {
+    return this.#ctx.vcs;
+  }
+
+  /** Objects by key, as last read. */
+  get objects(): ReadonlyMap<string, ObjectManifest> {
+    return this.#ctx.objects;
+  }
+
+  /** The working state of this checkout, as last read. */
+  get workspace(): WorkspaceState {
+    return this.#ctx.workspace;
+  }
+
+  /** What the user should know though nothing failed. */
+  get warnings(): readonly string[] {
+    return this.#ctx.warnings;
+  }
+
+  /** Reads manifests and working state again. */
+  async refresh(): Promise<void> {
+    await this.#ctx.refresh();
+  }
+
+  /** Tells where every object stands. Contacts no store unless a snapshot is asked for. */
+  async status(options: StatusOptions = {}): Promise<StatusReport> {
+    return await status(this.#ctx, options);
+  }
+
+  /** Reads the states of objects, and caches them. @throws {MultiObjectError} naming each that could not be read. */
+  async snapshot(options: { keys?: readonly string[] } & CallOptions = {}): Promise<SnapshotReport> {
+    return await snapshot(this.#ctx, options);
+  }
+
+  /** Checks that recorded states still hold. */
+  verify(options: VerifyOptions = {}): VerifyRun {
+    const report = verify(this.#ctx, options);
+    return {
+      then: (resolve, reject) => report.then(resolve, reject),
+      async *[Symbol.asyncIterator]() {
+        yield* (await report).entries;
+      },
+    };
+  }
+
+  /** Compares two positions; by default the last commit and the working tree. */
+  async diff(
+    a?: string,
+    b?: string,
+    options: { keys?: readonly string[]; content?: boolean } & CallOptions = {},
+  ): Promise<DiffReport> {
+    return await diff(this.#ctx, { ...options, ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) });
+  }
+
+  /** Reads an object's own history, newest first. */
+  async log(key: string, options: LogOptions = {}): Promise<LogReport> {
+    return await log(this.#ctx, key, options);
+  }
+
+  /** Reads the history of a store that need not be registered. */
+  async logOf(kind: string, locator: Locator, options: LogOptions = {}): Promise<LogReport> {
+    return await logOf(this.#ctx, { kind, locator }, options);
+  }
+
+  /** Lists what tether did in this checkout, newest first. */
+  async ops(options: { limit?: number } = {}): Promise<OpsReport> {
+    return await ops(this.#ctx, options);
+  }
+
+  /** Registers an object. Contacts no store. */
+  async add(options: AddOptions): Promise<AddReport> {
+    return await add(this.#ctx, options);
+  }
+
+  /** Takes an object out of the dataset. Touches no store. */
+  async remove(key: string): Promise<RemoveReport> {
+    return await remove(this.#ctx, key);
+  }
+
+  /** Changes the policy of objects. Contacts no store. */
+  async setPolicy(keys: readonly string[] | "all", policy: Partial<Policy>): Promise<SetReport> {
+    return await setPolicy(this.#ctx, keys, policy);
+  }
+
+  /** Pins what moved, writes it into the manifests and commits them. */
+  async commit(options: CommitOptions): Promise<CommitReport> {
+    return await commit(this.#ctx, options);
+  }
+
+  /** Goes to a bookmark and gives each system the branch that stands for it. */
+  async new(options: NewOptions = {}): Promise<NewReport> {
+    return await newBookmark(this.#ctx, options);
+  }
+
+  /** Opens an object; the handle has its native address. */
+  async open(key: string, options: OpenObjectOptions = {}): Promise<OpenedHandle> {
+    return await open(this.#ctx, key, options);
+  }
+
+  /** Makes the branch that {@link Dataset.new} left pending; returns its name. */
+  async materializeFork(key: string, options: CallOptions = {}): Promise<string> {
+    return await materializeFork(this.#ctx, key, options);
+  }
+
+  /** Plans without applying. */
+  get plan(): DatasetPlans {
+    const ctx = this.#ctx;
+    return {
+      async commit(options) {
+        await ctx.refresh();
+        return await planCommit(ctx, options);
+      },
+      async new(options = {}) {
+        await ctx.refresh();
+        return (await planNew(ctx, options)).plan;
+      },
+    };
+  }
+
+  /**
+   * Applies a saved plan.
+   *
+   * @throws {StalePlanError} if anything it saw changed; then nothing is written.
+   */
+  async apply(plan: Plan, options: { message?: string } & CallOptions = {}): Promise<CommitReport | NewReport> {
+    switch (plan.command) {
+      case "commit":
+        return await applyCommit(this.#ctx, plan, options);
+      case "new":
+        return await applyNew(this.#ctx, plan, options);
+      default:
+        throw new ConfigError(`Cannot apply a plan for "${plan.command}": this tether has no such command`, {
+          code: "plan",
+        });
+    }
+  }
+
+  /** Returns the Deno flags that some objects need. */
+  async permissions(options: { keys?: readonly string[]; access?: Access } = {}): Promise<PermissionsReport> {
+    return await permissions(this.#ctx, options);
+  }
+
+  /** Returns the keys selectors name. @throws {ConfigError} if one names nothing. */
+  selectKeys(selectors: readonly string[] | undefined, among: Iterable<string> = this.objects.keys()): string[] {
+    return selectKeys(selectors, among);
+  }
+
+  /** Returns the keys whose branches do not stand for what the bookmark records. */
+  async staleKeys(): Promise<string[]> {
+    return staleKeys(await standingOf(this.#ctx));
+  }
+
+  /** Returns a sentence for each way in which the working copy and the bookmark disagree. */
+  async bookmarkDrift(): Promise<string[]> {
+    return await bookmarkDrift(this.#ctx, await standingOf(this.#ctx));
+  }
+
+  /** Returns the dataset commits that history no longer has. */
+  async vcsDrift(): Promise<VcsDrift[]> {
+    return await vcsDrift(this.#ctx, await this.#ctx.journal.read());
+  }
+
+  /** Returns the workspace ids of other live checkouts that work on a bookmark. */
+  async bookmarkHolders(bookmark: string): Promise<string[]> {
+    return await bookmarkHolders(this.#ctx, bookmark);
+  }
+
+  /** Returns the bookmarks that version control has or a live checkout works on. */
+  async liveBookmarks(): Promise<Set<string>> {
+    const live = new Set((await this.#ctx.vcs.bookmarks()).keys());
+    for (const { bookmark } of [this.workspace, ...(await otherCheckouts(this.#ctx)).map((c) => c.workspace)]) {
+      if (bookmark !== null) live.add(bookmark);
+    }
+    return live;
+  }
+
+  /** Ends helper processes, pools and workers. Takes no lock. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#ctx[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The one way to write: locks, then the journal entry, then the steps, then the completion mark (architecture, rule 2).
+ * A command supplies the steps; it opens no journal and no lock itself.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { Context } from "../context.ts";
+import { acquireLock } from "../files/lock.ts";
+import type { RunningOp } from "../files/journal.ts";
+import { CommitStateUnknownError, messageOf, MultiObjectError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { Plan } from "./plan.ts";
+
+/** Which locks a command takes. */
+export interface LockOptions {
+  readonly command: string;
+  /** Whether the lock that all checkouts share is taken too. */
+  readonly repository: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs `fn` under the checkout lock, and the repository lock after it, with manifests and workspace read again.
+ * Writing calls of one process queue before the file lock. Not re-entrant: only a command's outermost function takes locks.
+ */
+export function withLocks<T>(ctx: Context, options: LockOptions, fn: () => Promise<T>): Promise<T> {
+  return ctx.writers.run(async () => {
+    const common = { command: options.command, ...(options.signal ? { signal: options.signal } : {}) };
+    await using _checkout = await acquireLock(ctx.paths.lock, {
+      ...common,
+      hintPath: join(ctx.paths.cache, "lock.json"),
+      timeoutMs: ctx.lockTimeoutMs,
+    });
+    const shared = ctx.vcs.location.sharedDir;
+    await using _repository = options.repository
+      ? await acquireLock(join(shared, "tether.lock"), {
+        ...common,
+        hintPath: join(shared, "tether-lock.json"),
+        timeoutMs: 2 * ctx.lockTimeoutMs,
+      })
+      : undefined;
+    await ctx.refresh();
+    return await fn();
+  });
+}
+
+/** What a finished operation leaves: its journal result, and what the caller wants of it. */
+export interface Finished<T> {
+  readonly result: JsonObject;
+  /** Merged over the entry's `pre`. */
+  readonly pre?: JsonObject;
+  readonly value: T;
+  /** Raised once the journal has the result: the operation took effect, and yet something failed. */
+  readonly error?: Error;
+}
+
+/** One operation to run. */
+export interface OperationSpec {
+  readonly command: string;
+  readonly plan?: Plan;
+  /** What must be known to take the operation back. */
+  readonly pre: JsonObject;
+  readonly parent?: string;
+}
+
+/**
+ * Journals an operation and runs its steps. The entry is durable before the first step. When the steps fail, `compensate`
+ * takes back what it safely can and says what the journal records; an outcome that is not known leaves the entry open, so
+ * that nothing it may have written is ever released (L08).
+ */
+export async function operate<T>(
+  ctx: Context,
+  spec: OperationSpec,
+  steps: {
+    run(op: RunningOp): Promise<Finished<T>>;
+    compensate?(error: unknown): Promise<JsonObject>;
+  },
+): Promise<T> {
+  const op = await ctx.journal.start({
+    command: spec.command,
+    pre: spec.pre,
+    ...(spec.plan ? { plan: spec.plan.toJSON() } : {}),
+    ...(spec.parent === undefined ? {} : { parent: spec.parent }),
+  });
+  let finished: Finished<T>;
+  try {
+    await ctx.env.boundary?.("journal");
+    finished = await steps.run(op);
+  } catch (error) {
+    if (outcomeUnknown(error)) throw error;
+    const result = await steps.compensate?.(error) ?? { failed: messageOf(error) };
+    await op.done(result);
+    throw error;
+  }
+  await ctx.env.boundary?.("done");
+  await op.done(finished.result, finished.pre);
+  if (finished.error) throw finished.error;
+  return finished.value;
+}
+
+/** Tells whether a failure leaves open what was written. */
+export function outcomeUnknown(error: unknown): boolean {
+  if (error instanceof MultiObjectError) return [...error.errors.values()].some(outcomeUnknown);
+  return error instanceof CommitStateUnknownError;
+}
