@@ -39,7 +39,8 @@ export const ALWAYS: readonly Check[] = [
     async run(bench) {
       const locator = await bench.object();
       const backend = await bench.another();
-      const state = await backend.fingerprint(locator, undefined);
+      const state = await bench.head(locator);
+      await backend.fingerprint(locator, undefined);
       const handle = await backend.openHandle(locator, { on: "base" }, { readOnly: true });
       for (let i = 0; i < 2; i++) await handle[Symbol.asyncDispose]();
       for (let i = 0; i < 2; i++) await backend[Symbol.asyncDispose]();

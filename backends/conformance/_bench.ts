@@ -8,6 +8,7 @@ import { contentState, DEFAULT_POLICY, sameContent } from "../../engine/model/ma
 import { workingRefName } from "../../engine/model/names.ts";
 import { writeJson } from "../../engine/model/json.ts";
 import {
+  type BackendSettings,
   type Capabilities,
   type Capability,
   DEFAULT_SETTINGS,
@@ -36,7 +37,8 @@ export interface Check {
   readonly hook?: { readonly member: keyof BackendHarness; readonly optional: boolean };
   /** Why the check does not concern this backend. */
   readonly skip?: (bench: Bench) => string | undefined;
-  run(bench: Bench): Promise<void>;
+  /** Proves the rule; `t` is the check's own step. */
+  run(bench: Bench, t?: Deno.TestContext): Promise<void>;
 }
 
 /** An object with content, its state and a pin where the kind has them. */
@@ -76,6 +78,11 @@ export class Bench {
   /** The backend as it is: for members that no capability promises. */
   get bare(): ObjectBackend {
     return this.harness.backend;
+  }
+
+  /** How the backend under test was opened. */
+  get settings(): BackendSettings {
+    return this.harness.settings ?? DEFAULT_SETTINGS;
   }
 
   has(capability: Capability): boolean {
@@ -145,7 +152,7 @@ export class Bench {
 
   /** Opens the backend again, with state of its own. */
   async another(): Promise<ObjectBackend> {
-    return await this.bare.statics.open(this.harness.settings ?? DEFAULT_SETTINGS);
+    return await this.bare.statics.open(this.settings);
   }
 
   /** Asserts that two states are the same content. */

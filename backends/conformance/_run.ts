@@ -72,12 +72,12 @@ async function runCheck(check: Check, bench: Bench, t: Deno.TestContext | undefi
   const skipped = skipReason(check, bench);
   if (skipped !== undefined) return { id, name, status: "skipped", reason: skipped };
   let error: Error | undefined;
-  async function attempt(): Promise<void> {
+  async function attempt(step?: Deno.TestContext): Promise<void> {
     try {
       if (check.hook && bench.harness[check.hook.member] === undefined) {
-        assert.fail(`the harness must have ${String(check.hook.member)}() to prove what the backend declares`);
+        assert.fail(`the harness must have ${String(check.hook.member)} to prove what the backend declares`);
       }
-      await check.run(bench);
+      await check.run(bench, step);
     } catch (thrown) {
       error = asError(thrown);
       throw error;
@@ -91,7 +91,7 @@ async function runCheck(check: Check, bench: Bench, t: Deno.TestContext | undefi
 function skipReason(check: Check, bench: Bench): string | undefined {
   if (check.when && !check.when.some((c) => bench.has(c))) return `does not declare ${check.when.join(" or ")}`;
   if (check.hook?.optional && bench.harness[check.hook.member] === undefined) {
-    return `the harness has no ${String(check.hook.member)}()`;
+    return `the harness has no ${String(check.hook.member)}`;
   }
   return check.skip?.(bench);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { BackendModule } from "../../engine/host/worker_backend.ts";
 import type { BackendSettings, Capabilities, Locator, ObjectBackend, Policy, State } from "../backend.ts";
 
 /** A way a store can be out of reach. */
@@ -26,6 +27,10 @@ export interface BackendHarness extends AsyncDisposable {
   readonly policy?: Policy;
   /** How `backend` was opened: some checks open it again from its statics. @default {DEFAULT_SETTINGS} */
   readonly settings?: BackendSettings;
+  /** The module that exports the backend's statics: the suite runs it in workers that hold only what it declares. */
+  readonly module?: BackendModule;
+  /** This harness around the backend in such workers. @default this one, with the backend exchanged */
+  around?(backend: ObjectBackend): BackendHarness;
   /** Texts that may turn up in no error, handle or output. */
   readonly secrets?: readonly string[];
   /** Makes a fresh empty store with its base branch. */

@@ -16,6 +16,7 @@ import type { Check } from "./_bench.ts";
 import { CREATE } from "./_create.ts";
 import { FAILURES } from "./_failures.ts";
 import { FORKS } from "./_forks.ts";
+import { permissionChecks } from "./_permissions.ts";
 import { PINS } from "./_pins.ts";
 import { PROMOTE } from "./_promote.ts";
 import { RACES } from "./_races.ts";
@@ -27,8 +28,10 @@ export { type BackendHarness, type Breakage, localSpellings, type Obstruction } 
 export { type CheckOutcome, ConformanceFailure, type ConformanceOptions, type ConformanceReport } from "./_run.ts";
 
 // Redaction comes last: it looks at the errors all others provoked.
-const CHECKS: readonly Check[] = [ALWAYS, FAILURES, READING, PINS, FORKS, RACES, PROMOTE, CREATE].flat()
-  .sort((a, b) => order(a) - order(b));
+const OTHERS: readonly Check[] = [ALWAYS, FAILURES, READING, PINS, FORKS, RACES, PROMOTE, CREATE].flat().sort((a, b) =>
+  order(a) - order(b)
+);
+const CHECKS: readonly Check[] = [...OTHERS, ...permissionChecks(OTHERS)].sort((a, b) => order(a) - order(b));
 
 function order(check: Check): number {
   return check.id === "C29" ? Infinity : Number(check.id.slice(1));

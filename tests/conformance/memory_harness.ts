@@ -5,62 +5,55 @@
  */
 
 import type { BackendHarness } from "../../backends/conformance/mod.ts";
-import type { BackendSettings, Locator, ObjectBackend } from "../../backends/backend.ts";
-import { memoryStatics } from "../../backends/memory/statics.ts";
-import { type MemoryStore, namedStore } from "../../backends/memory/store.ts";
+import type { Locator, ObjectBackend } from "../../backends/backend.ts";
+import { memoryInWorkerStatics, type MemoryOrder, orderFor } from "./memory_in_worker.ts";
 
-let stores = 0;
+const MODULE = { url: new URL("./memory_in_worker.ts", import.meta.url), name: "memoryInWorkerStatics" };
 
-/** Options of {@link memoryHarness}. */
-export interface MemoryHarnessOptions {
-  /** Replaces the backend, for backends that are broken on purpose. */
-  readonly wrap?: (backend: ObjectBackend, store: MemoryStore) => ObjectBackend;
+let count = 0;
+
+/** Returns a harness over a store of its own; `wrap` replaces the backend, for one that is broken on purpose. */
+export async function memoryHarness(wrap?: (backend: ObjectBackend) => ObjectBackend): Promise<BackendHarness> {
+  const backend = await memoryInWorkerStatics.open({ config: {}, rules: [] });
+  return {
+    ...harnessAround(backend, wrap?.(backend) ?? backend),
+    module: MODULE,
+    around: (confined) => harnessAround(confined, confined),
+  };
 }
 
-/** Returns a harness over a store of its own. */
-export async function memoryHarness(options: MemoryHarnessOptions = {}): Promise<BackendHarness> {
-  const name = `conformance-${++stores}`;
-  const store = namedStore(name);
-  const settings: BackendSettings = { config: { store: name }, rules: [] };
-  const opened = await memoryStatics.open(settings);
-  const backend = options.wrap?.(opened, store) ?? opened;
-  let systems = 0;
-  let writes = 0;
-  const system = (locator: Locator): string => String(locator["system"]);
+/** A harness that gives its orders to one backend and has another tested. */
+function harnessAround(obedient: ObjectBackend, backend: ObjectBackend): BackendHarness {
+  async function order(locator: Locator, what: MemoryOrder): Promise<void> {
+    await obedient.validateLocator?.(orderFor(locator, what));
+  }
   return {
     backend,
-    settings,
-    newObject() {
-      const fresh = { system: `system-${++systems}` };
-      store.use(fresh.system, { base: "main", now: new Date() });
-      return Promise.resolve(fresh);
+    async newObject() {
+      const locator = { system: `system-${++count}` };
+      await order(locator, { type: "make" });
+      return locator;
     },
-    freshLocator: () => Promise.resolve({ system: `system-${++systems}` }),
-    mutate(locator, ref) {
-      store.write(system(locator), { [`key-${++writes}`]: writes }, { branch: ref ?? "main" });
-      return Promise.resolve();
-    },
-    conflict(locator, ref) {
-      store.write(system(locator), { contended: ++writes }, { branch: ref ?? "main" });
-      return Promise.resolve();
-    },
-    secondClient: () => memoryStatics.open(settings),
+    freshLocator: () => Promise.resolve({ system: `system-${++count}` }),
+    mutate: (locator, ref) => order(locator, write(ref, `key-${++count}`)),
+    conflict: (locator, ref) => order(locator, write(ref, "contended")),
     spellings: (locator) => ({
-      same: [{ uri: system(locator) }, { system: ` ${system(locator)} ` }, { ...locator, branch: "other", at: "x" }],
-      different: [{ system: system(locator).toUpperCase() }, { system: `${system(locator)}/` }],
+      same: [{ uri: locator["system"] ?? "" }, { system: ` ${locator["system"]} ` }, {
+        ...locator,
+        branch: "b",
+        at: "x",
+      }],
+      different: [{ system: String(locator["system"]).toUpperCase() }, { system: `${locator["system"]}/` }],
     }),
-    breakStore(locator, how) {
-      if (how === "absent") {
-        store.delete(system(locator));
-        return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve() });
-      }
-      const outage = store.outage(system(locator), how);
-      return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve(outage[Symbol.dispose]()) });
+    async breakStore(locator, how) {
+      await order(locator, how === "absent" ? { type: "delete" } : { type: "break", how });
+      return { [Symbol.asyncDispose]: () => order(locator, { type: "mend" }) };
     },
-    expire(locator, state) {
-      store.expire(system(locator), String(state["snapshot_id"]));
-      return Promise.resolve();
-    },
-    [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+    expire: (locator, state) => order(locator, { type: "expire", snapshot: String(state["snapshot_id"]) }),
+    [Symbol.asyncDispose]: () => obedient[Symbol.asyncDispose](),
   };
+}
+
+function write(ref: string | undefined, key: string): MemoryOrder {
+  return { type: "write", branch: ref ?? "main", changes: { [key]: ++count } };
 }
