@@ -106,8 +106,8 @@ export class Fields {
   }
 
   /** Returns the error that a value is wrong. The value itself is not in it: it may be a secret. */
-  problem(key: string, reason: string): ConfigError {
-    const path = writeKey([...this.#path, key]);
+  problem(key: string | readonly string[], reason: string): ConfigError {
+    const path = writeKey([...this.#path, ...[key].flat()]);
     return new ConfigError(`Cannot use "${this.#name}": ${path}: ${reason}`, {
       code: "value",
       details: { file: this.#name, path },
@@ -119,9 +119,9 @@ export class Fields {
   }
 
   #json(value: TomlValue, path: readonly string[]): Json {
-    if (value instanceof TomlDate) throw this.problem(path.join("."), "a date has no place here: put it in quotes");
+    if (value instanceof TomlDate) throw this.problem(path, "a date has no place here: put it in quotes");
     if (value instanceof Float && !Number.isFinite(value.value)) {
-      throw this.problem(path.join("."), "it is not a finite number");
+      throw this.problem(path, "it is not a finite number");
     }
     if (Array.isArray(value)) return value.map((item: TomlValue) => this.#json(item, path));
     if (!isTable(value)) return value as Json;

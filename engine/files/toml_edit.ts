@@ -29,17 +29,17 @@ import {
 export type TomlChanges = Readonly<Record<string, TomlValue | undefined>>;
 
 /**
- * Returns a document with some top-level keys and tables changed. Inside a table only the keys that differ are rewritten.
- * Line ends become `\n` and a byte-order mark goes (L15).
+ * Returns a document with some top-level keys and tables changed; the same text when nothing differs. Inside a table only
+ * the keys that differ are rewritten. In a changed text line ends become `\n` and a byte-order mark goes (L15).
  *
  * @throws {ConfigError} if the document does not parse, or the result would not read back as meant.
  */
 export async function spliceToml(text: string, changes: TomlChanges, name: string): Promise<string> {
   const { parseTOML } = await import("toml-eslint-parser");
   const before = readToml(text, name);
-  const source = withFinalNewline(normalizeToml(text));
   const wanted = changedTable(before, changes);
-  if (tomlEqual(before, wanted)) return source;
+  if (tomlEqual(before, wanted)) return text;
+  const source = withFinalNewline(normalizeToml(text));
   if (source === "") return writeToml(wanted);
   const editor = new Editor(source, parseTOML(source, { tomlVersion: "1.1" }).body[0].body);
   editor.editTable([], before, wanted);

@@ -138,7 +138,7 @@ Deno.test("[L34] spliceToml() keeps comments, unknown keys and the order of a ma
 
 Deno.test("[L34] spliceToml() with what is there already returns the same bytes", async () => {
   await fc.assert(fc.asyncProperty(documents, fc.nat(), async (document, seed) => {
-    const text = writeByHand(document, picker(seed)).replace(/\n?$/, "\n").replace(/^\n$/, "");
+    const text = writeByHand(document, picker(seed));
     assert.equal(await spliceToml(text, document, "x"), text);
   }));
 });
