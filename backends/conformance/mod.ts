@@ -24,6 +24,16 @@ import { READING } from "./_reading.ts";
 import { ConformanceFailure, type ConformanceOptions, type ConformanceReport, runChecks } from "./_run.ts";
 import type { BackendHarness } from "./harness.ts";
 
+export {
+  type BackendCall,
+  type FaultSite,
+  intercept,
+  withAccess,
+  withCounts,
+  withFailure,
+  withLatency,
+  withLostAnswer,
+} from "./faults.ts";
 export { type BackendHarness, type Breakage, localSpellings, type Obstruction } from "./harness.ts";
 export { type CheckOutcome, ConformanceFailure, type ConformanceOptions, type ConformanceReport } from "./_run.ts";
 

@@ -1,0 +1,111 @@
+/**
+ * Backends that misbehave on purpose, for tests of whatever uses a backend: slow ones, ones that fail at the Nth call,
+ * lose an answer, refuse an access, or only count.
+ *
+ * @module
+ */
+
+import { accessOf } from "../../engine/host/worker_backend.ts";
+import { PermissionDeniedError, UnavailableError } from "../../engine/model/errors.ts";
+import type { Access, ObjectBackend } from "../backend.ts";
+
+/** One call of a backend. */
+export interface BackendCall {
+  /** Such as `fork`. */
+  readonly method: string;
+  readonly args: readonly unknown[];
+  /** Which call of this method it is, from 1. */
+  readonly nth: number;
+}
+
+/** Which calls a fault strikes: those of a method, of these only the Nth when given. */
+export interface FaultSite {
+  readonly method: string;
+  readonly nth?: number;
+}
+
+// The synchronous members: pure, so no fault can lie between a call and its answer.
+const PURE: ReadonlySet<string | symbol> = new Set([
+  "identity",
+  "branchScope",
+  "refNamespace",
+  "baseBranch",
+  "stateAddressable",
+]);
+
+/** Returns a backend whose calls pass through `around`, which decides whether and when to run them. */
+export function intercept(
+  backend: ObjectBackend,
+  around: (call: BackendCall, run: () => Promise<unknown>) => Promise<unknown>,
+): ObjectBackend {
+  const counts = new Map<string, number>();
+  return new Proxy(backend, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      if (typeof name === "symbol" || PURE.has(name)) return member.bind(target);
+      return async (...args: unknown[]) => {
+        const nth = (counts.get(name) ?? 0) + 1;
+        counts.set(name, nth);
+        return await around({ method: name, args, nth }, () => Reflect.apply(member, target, args));
+      };
+    },
+  });
+}
+
+/** Returns a backend that lets the event loop turn some times before and after each call. */
+export function withLatency(backend: ObjectBackend, turns: number): ObjectBackend {
+  return intercept(backend, async (_, run) => {
+    await pause(turns);
+    const result = await run();
+    await pause(turns);
+    return result;
+  });
+}
+
+/** Returns a backend that fails some calls before they reach the store. */
+export function withFailure(backend: ObjectBackend, site: FaultSite, error: Error): ObjectBackend {
+  return intercept(backend, (call, run) => strikes(site, call) ? Promise.reject(error) : run());
+}
+
+/** Returns a backend that carries some calls out and then reports that the store did not answer. */
+export function withLostAnswer(backend: ObjectBackend, site: FaultSite): ObjectBackend {
+  return intercept(backend, async (call, run) => {
+    const result = await run();
+    if (!strikes(site, call)) return result;
+    throw new UnavailableError(`Cannot tell what became of ${call.method}(): the connection was lost`, {
+      kind: backend.statics.kind,
+    });
+  });
+}
+
+/** Returns a backend whose store denies calls that do more than an access allows. */
+export function withAccess(backend: ObjectBackend, allowed: Access): ObjectBackend {
+  const levels: readonly Access[] = ["read", "refs", "lifecycle"];
+  return intercept(backend, (call, run) => {
+    if (levels.indexOf(accessOf(call.method, call.args)) <= levels.indexOf(allowed)) return run();
+    return Promise.reject(
+      new PermissionDeniedError(`Cannot ${call.method}: access denied`, { kind: backend.statics.kind }),
+    );
+  });
+}
+
+/** Returns a backend that counts its calls by method, and the counts. */
+export function withCounts(
+  backend: ObjectBackend,
+): { readonly backend: ObjectBackend; readonly counts: Map<string, number> } {
+  const counts = new Map<string, number>();
+  const counting = intercept(backend, (call, run) => {
+    counts.set(call.method, call.nth);
+    return run();
+  });
+  return { backend: counting, counts };
+}
+
+function strikes(site: FaultSite, call: BackendCall): boolean {
+  return site.method === call.method && (site.nth === undefined || site.nth === call.nth);
+}
+
+async function pause(turns: number): Promise<void> {
+  for (let i = 0; i < turns; i++) await new Promise((done) => setTimeout(done, 0));
+}
