@@ -61,7 +61,6 @@ export class Context implements AsyncDisposable {
   /** What the user should know though nothing failed. */
   readonly warnings: string[] = [];
   #view: View;
-  #position: Promise<Position> | undefined;
 
   constructor(parts: ContextParts) {
     this.root = parts.root;
@@ -103,19 +102,14 @@ export class Context implements AsyncDisposable {
 
   /** Reads manifests and workspace again, as taking a lock does (formats §17). */
   async refresh(): Promise<void> {
+    this.vcs.refresh();
     const { objects, broken } = await this.manifests.read();
     this.#view = { objects, broken, workspace: await this.workspaceFile.read() };
-    this.#position = undefined;
   }
 
-  /** Where the working copy is; asked once until the next {@link refresh}. */
+  /** Where the working copy is. */
   position(): Promise<Position> {
-    return this.#position ??= this.vcs.position();
-  }
-
-  /** Forgets the position, after the version control was told to move. */
-  moved(): void {
-    this.#position = undefined;
+    return this.vcs.position();
   }
 
   /** Writes the working state. */

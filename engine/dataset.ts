@@ -12,7 +12,7 @@ import { applyCommit, commit, type CommitOptions } from "./commands/commit.ts";
 import { type CommitPlanOptions, planCommit } from "./commands/commit_plan.ts";
 import { diff } from "./commands/diff.ts";
 import { bookmarkDrift, vcsDrift } from "./commands/drift.ts";
-import { bookmarkHolders, otherCheckouts } from "./commands/checkouts.ts";
+import { bookmarkHolders, otherCheckouts } from "./checkouts.ts";
 import { initDataset } from "./commands/init.ts";
 import { log, logOf, type LogOptions } from "./commands/log.ts";
 import { applyNew, newBookmark, type NewOptions } from "./commands/new.ts";
@@ -25,7 +25,7 @@ import { setPolicy } from "./commands/set.ts";
 import { snapshot, standingOf } from "./commands/snapshot.ts";
 import { status, type StatusOptions } from "./commands/status.ts";
 import { verify, type VerifyOptions } from "./commands/verify.ts";
-import { Context, openContext } from "./context.ts";
+import { type Context, openContext } from "./context.ts";
 import type { EngineEnv } from "./env.ts";
 import type { DatasetConfig } from "./files/config.ts";
 import { findRoot } from "./files/layout.ts";
@@ -33,7 +33,7 @@ import type { WorkspaceState } from "./files/workspace.ts";
 import { ConfigError } from "./model/errors.ts";
 import { selectKeys } from "./model/keys.ts";
 import type { Locator, ObjectManifest, Policy } from "./model/manifest.ts";
-import { Plan } from "./plan/plan.ts";
+import type { Plan } from "./plan/plan.ts";
 import type {
   AddReport,
   CallOptions,
@@ -68,8 +68,8 @@ export interface DatasetOptions {
 export interface DatasetPlans {
   /** Plans a commit. */
   commit(options: CommitPlanOptions): Promise<Plan>;
-  /** Plans going to a bookmark. */
-  new (options?: NewOptions): Promise<Plan>;
+  /** Plans going to a bookmark. A property, because a method of this name would be a constructor to TypeScript. */
+  readonly new: (options?: NewOptions) => Promise<Plan>;
 }
 
 /** A run of `verify`: await it for the report, or iterate it for the entries. */
@@ -137,6 +137,11 @@ export class Dataset implements AsyncDisposable {
   /** The working state of this checkout, as last read. */
   get workspace(): WorkspaceState {
     return this.#ctx.workspace;
+  }
+
+  /** Whether this checkout's id is on disk: without it, a saved plan could never be applied. */
+  get persistent(): boolean {
+    return this.#ctx.workspaceFile.persistent;
   }
 
   /** What the user should know though nothing failed. */

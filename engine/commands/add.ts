@@ -38,7 +38,7 @@ export interface AddOptions extends CallOptions {
 export async function add(ctx: Context, options: AddOptions): Promise<AddReport> {
   const statics = await ctx.backends.statics(options.kind);
   const policy = checkPolicy({ ...ctx.config.defaults, ...options.policy });
-  const locator = await checkLocator(ctx, statics, options);
+  const locator = checkLocator(ctx, statics, options);
   const { key, derived } = keyOf(statics, locator, options.key);
   return await withLocks(ctx, { command: "add", repository: false, ...pickSignal(options) }, async () => {
     refuseTaken(ctx, key, derived);
@@ -107,7 +107,7 @@ export function withoutKey(ctx: Context, key: string, options: { readonly workin
   };
 }
 
-async function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions): Promise<Locator> {
+function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions): Locator {
   refuseSecrets(options.locator, statics.kind);
   if (options.at !== undefined) {
     if (options.at.trim() === "") {

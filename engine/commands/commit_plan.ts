@@ -21,10 +21,10 @@ import { contentState, type ObjectManifest, sameContent, type State } from "../m
 import { refForPin } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { type Action, Plan } from "../plan/plan.ts";
-import { type CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports.ts";
 import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObjectOrThrow, wantsPin } from "./fan_out.ts";
-import { manifestsOf } from "./revision.ts";
+import { manifestsOf } from "../revision.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
 /** Options of a commit's plan. */
@@ -44,7 +44,7 @@ export interface CommitPlanOptions extends CallOptions {
 export async function requireOnBookmark(ctx: Context, verb: string): Promise<void> {
   const { bookmark } = ctx.workspace;
   const here = await ctx.position();
-  if (here.blocked) {
+  if (here.blocked && !here.blocked.detachedOnly) {
     throw new StaleWorkingCopyError(`Cannot ${verb}: ${here.blocked.reason}`, { hints: here.blocked.hints });
   }
   if (bookmark === null) {

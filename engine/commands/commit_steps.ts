@@ -15,7 +15,7 @@ import { manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
 import type { Action } from "../plan/plan.ts";
-import { seedPinnedIndex } from "./checkouts.ts";
+import { seedPinnedIndex } from "../checkouts.ts";
 import { commitPaths, type CommitScope, listingOf } from "./commit_paths.ts";
 import { eachObject } from "./fan_out.ts";
 
@@ -139,14 +139,13 @@ export class CommitSteps {
       const paths = await commitPaths(ctx, this.#input.selection);
       this.vcsCommit = await ctx.vcs.commit({ message: this.#input.message, paths, bookmark });
     } catch (error) {
-      ctx.moved();
+      ctx.vcs.refresh();
       const now = (await ctx.position()).commit;
       // The commit may exist although the program failed (a post-commit hook): then everything is kept.
       if (now === before || now === null) throw error;
       this.vcsCommit = now;
       this.trouble = asError(error);
     }
-    ctx.moved();
     await op.progress({ action: "vcs-commit", commit: this.vcsCommit });
     await ctx.env.boundary?.("vcs-commit");
     this.trouble ??= await this.#missingFromCommit(this.vcsCommit);

@@ -15,7 +15,7 @@ import { type CallOptions, type DiffEntry, type DiffReport, withJson } from "../
 import { listingOf } from "./commit_paths.ts";
 import { eachObject } from "./fan_out.ts";
 import { requireStorePermissions } from "./granted.ts";
-import { manifestsOf } from "./revision.ts";
+import { manifestsOf } from "../revision.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** Options of {@link diff}. */

@@ -13,7 +13,7 @@ import { manifestPath } from "../model/keys.ts";
 import { sameContent } from "../model/manifest.ts";
 import { operands } from "../io/shell.ts";
 import type { VcsDrift } from "../reports.ts";
-import { type Standing } from "../state.ts";
+import type { Standing } from "../state.ts";
 
 /** Returns a sentence for each way in which the working copy and the workspace's bookmark disagree. */
 export async function bookmarkDrift(ctx: Context, standing: Standing): Promise<string[]> {

@@ -9,8 +9,8 @@ import { ConfigError, StaleWorkingCopyError, VcsError } from "../model/errors.ts
 import type { ObjectManifest } from "../model/manifest.ts";
 import { bookmarkSlug, workingRefName } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
-import { bookmarkHolders } from "./checkouts.ts";
-import { manifestsOf } from "./revision.ts";
+import { bookmarkHolders } from "../checkouts.ts";
+import { manifestsOf } from "../revision.ts";
 
 /** What the user asked `new` for. */
 export interface NewRequest {

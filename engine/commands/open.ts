@@ -33,7 +33,7 @@ import { operate, withLocks } from "../plan/operation.ts";
 import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports.ts";
 import { staleKeys, workingRefOf } from "../state.ts";
-import { objectAt } from "./revision.ts";
+import { objectAt } from "../revision.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
 
 /** Options of {@link open}. */
@@ -210,7 +210,7 @@ async function requireWritable(ctx: Context, key: string): Promise<void> {
     });
   }
   const here = await ctx.position();
-  if (here.blocked) {
+  if (here.blocked && !here.blocked.detachedOnly) {
     throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: ${here.blocked.reason}`, {
       hints: [...here.blocked.hints, reading],
     });
@@ -237,7 +237,7 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
       throw new StaleWorkingCopyError(`Cannot fork "${key}": no branch is pending for it`, { hints: ["tether new"] });
     }
     const backend = await backendFor(ctx, object, "refs");
-    const siblings = await siblingsOf(ctx, object, backend);
+    const siblings = siblingsOf(ctx, object, backend);
     const step = await whatToDo(ctx, { object, backend, name, siblings }, options);
     const heads = step.type === "reset" ? { [key]: step.head } : undefined;
     const pre = { workspace: await ctx.workspaceFile.text(), ...(heads ? { heads } : {}) };
@@ -299,7 +299,7 @@ function fork(
 }
 
 /** Returns the other objects of the same branch space whose fork is pending or done under this bookmark. */
-async function siblingsOf(ctx: Context, object: ObjectManifest, backend: ObjectBackend): Promise<string[]> {
+function siblingsOf(ctx: Context, object: ObjectManifest, backend: ObjectBackend): string[] {
   const scope = scopeOf(backend, object.locator);
   const found = [];
   for (const other of ctx.objects.values()) {

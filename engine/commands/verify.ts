@@ -16,7 +16,7 @@ import { mapLimit } from "../io/pool.ts";
 import { type CallOptions, type VerifyEntry, type VerifyReport, withJson } from "../reports.ts";
 import { tierOfObject } from "../kinds.ts";
 import { requireStorePermissions } from "./granted.ts";
-import { manifestsAt } from "./revision.ts";
+import { manifestsAt } from "../revision.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** Options of {@link verify}. */

@@ -118,7 +118,7 @@ export class MultiObjectError extends TetherError {
     options: ErrorOptions & { report?: unknown } = {},
   ) {
     const entries = [...errors].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
-    const list = entries.map(([key, error]) => `${key}: ${withoutLabel(error.message, key)}`).join("; ");
+    const list = entries.map(([key, error]) => `${key}: ${reasonOf(error)}`).join("; ");
     const hints = entries.flatMap(([, e]) => e instanceof TetherError ? e.hints : []);
     super(`${attempted}: (${list})`, {
       code: "multi-object",
@@ -319,6 +319,7 @@ export function renderState(state: JsonObject | null | undefined): string {
   }).join(" ");
 }
 
-function withoutLabel(message: string, key: string): string {
-  return message.startsWith(`[${key}] `) ? message.slice(key.length + 3) : message;
+/** Returns an error's text without the `[kind]` label of a backend's errors. */
+export function reasonOf(error: unknown): string {
+  return error instanceof BackendError ? error.reason : messageOf(error);
 }

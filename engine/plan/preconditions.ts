@@ -12,8 +12,8 @@ import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
 import { type Locator, manifestHash, sameContent } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";
 import type { Action, Plan, Precondition } from "./plan.ts";
-import { manifestsAt } from "../commands/revision.ts";
-import { bookmarkHolders } from "../commands/checkouts.ts";
+import { manifestsAt } from "../revision.ts";
+import { bookmarkHolders } from "../checkouts.ts";
 
 /** What a command's plan must carry. */
 interface Required {

@@ -5,11 +5,11 @@
  */
 
 import { join } from "node:path";
-import type { Context } from "../context.ts";
-import { parseWorkspace, type WorkspaceState } from "../files/workspace.ts";
-import { Journal, seedPins } from "../files/journal.ts";
-import { datasetPaths } from "../files/layout.ts";
-import { messageOf } from "../model/errors.ts";
+import type { Context } from "./context.ts";
+import { parseWorkspace, type WorkspaceState } from "./files/workspace.ts";
+import { Journal, seedPins } from "./files/journal.ts";
+import { datasetPaths } from "./files/layout.ts";
+import { messageOf } from "./model/errors.ts";
 
 /** Another checkout's dataset. */
 export interface OtherCheckout {

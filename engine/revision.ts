@@ -4,11 +4,11 @@
  * @module
  */
 
-import type { Context } from "../context.ts";
-import { parseManifest } from "../files/manifests.ts";
-import { compareCodePoints } from "../model/json.ts";
-import type { ObjectManifest } from "../model/manifest.ts";
-import { ConfigError } from "../model/errors.ts";
+import type { Context } from "./context.ts";
+import { parseManifest } from "./files/manifests.ts";
+import { compareCodePoints } from "./model/json.ts";
+import type { ObjectManifest } from "./model/manifest.ts";
+import { ConfigError } from "./model/errors.ts";
 
 /**
  * Returns the manifests a revision records, by key.

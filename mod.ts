@@ -1,0 +1,102 @@
+/**
+ * Version control for datasets that live in several systems at once.
+ *
+ * A dataset is a folder in a git repository in which each object, a store or table or folder of files, has a small manifest.
+ * A commit records each object's exact state and pins it with a native ref; a bookmark gets a writable branch in each
+ * system. tether carries no data: it hands out native addresses.
+ *
+ * Importing this module loads no driver; each loads when an object of its kind is first used.
+ *
+ * @example Compute what a pin of a state is called
+ * ```ts
+ * import { computePinId, refForPin } from "@tether/tether";
+ *
+ * const id = computePinId("0a1b2c3d", {
+ *   kind: "lance",
+ *   identity: { uri: "/data/f.lance" },
+ *   content: { branch: "main", version: 7 },
+ * });
+ * console.assert(refForPin(id) === "tether.0a1b2c3d.2ef86ad1bc61fed0");
+ * ```
+ *
+ * @module
+ */
+
+export { Dataset, type DatasetOptions, type DatasetPlans, type VerifyRun } from "./engine/dataset.ts";
+export type { AddOptions } from "./engine/commands/add.ts";
+export type { CommitOptions } from "./engine/commands/commit.ts";
+export type { CommitPlanOptions } from "./engine/commands/commit_plan.ts";
+export type { LogOptions } from "./engine/commands/log.ts";
+export type { NewOptions } from "./engine/commands/new.ts";
+export type { NewRequest } from "./engine/commands/new_target.ts";
+export type { OpenedFacts, OpenedHandle, OpenObjectOptions } from "./engine/commands/open.ts";
+export type { PermissionsReport } from "./engine/commands/permissions.ts";
+export type { StatusOptions } from "./engine/commands/status.ts";
+export type { VerifyOptions } from "./engine/commands/verify.ts";
+export { type EngineEnv, REAL_ENV } from "./engine/env.ts";
+export type { DatasetConfig } from "./engine/files/config.ts";
+export type { SnapshotError, WorkspaceState } from "./engine/files/workspace.ts";
+export type * from "./engine/reports.ts";
+export {
+  type Action,
+  Plan,
+  type PlanCommand,
+  type PlanData,
+  type PlanJson,
+  type Precondition,
+} from "./engine/plan/plan.ts";
+export { VERSION } from "./engine/version.ts";
+
+export { Float, type Json, type JsonObject, parseJson, writeJson, type WriteJsonOptions } from "./engine/model/json.ts";
+export { computePinId, listingName, type StateAddress } from "./engine/model/hash.ts";
+export {
+  contentState,
+  DEFAULT_POLICY,
+  type Locator,
+  manifestHash,
+  type ObjectManifest,
+  type Pin,
+  type Policy,
+  type State,
+} from "./engine/model/manifest.ts";
+export {
+  parsePinRef,
+  parseWorkingRef,
+  type PinName,
+  refForPin,
+  workingRefBookmark,
+  type WorkingRefName,
+  workingRefName,
+} from "./engine/model/names.ts";
+export * from "./engine/model/errors.ts";
+
+export {
+  ABSENT,
+  type Access,
+  type BackendSettings,
+  type BackendStatics,
+  CAPABILITIES,
+  type Capabilities,
+  type Capability,
+  type Change,
+  checkExpected,
+  type Expected,
+  type Handle,
+  type HandleJson,
+  type HistoryEntry,
+  MAX_DIFF_ENTRIES,
+  type ObjectBackend,
+  type ObjectDiff,
+  type Op,
+  type PermissionNeeds,
+  type Retention,
+  type SecretRule,
+  type Source,
+  type Target,
+  type Tier,
+  tierOf,
+  type Verdict,
+} from "./backends/backend.ts";
+export { knownKinds, registerBackend } from "./backends/catalog.ts";
+export { detectVcs } from "./vcs/detect.ts";
+export type * from "./vcs/adapter.ts";
