@@ -1,0 +1,51 @@
+/**
+ * `tether ops` (commands §5.15).
+ *
+ * @module
+ */
+
+import type { Command } from "@commander-js/extra-typings";
+import type { OpReport, OpsReport } from "../engine/reports.ts";
+import type { Context } from "./context.ts";
+import type { CommandHelp } from "./help.ts";
+import { atLeastOne, TEXT } from "./options.ts";
+import { firstLine, lines } from "./render.ts";
+import type { Line } from "./ui.ts";
+
+/** The long help. */
+export const help: CommandHelp = {
+  text: [
+    "Lists the operations of this checkout that wrote something, newest first. The list is not committed; it is what undo and repair read. INCOMPLETE marks an operation that was interrupted or is still running.",
+  ],
+  examples: [
+    ["The last five", "tether ops -n 5"],
+    ["The plan that the last commit applied", "tether ops --json | jq 'map(select(.command==\"commit\"))[0].plan'"],
+  ],
+  reach: "checkout",
+};
+
+/** Adds arguments, options and the action. */
+export function define(command: Command, context: Context): void {
+  command.option("-n, --limit <count>", TEXT.limit, atLeastOne, 20).action(async ({ limit }) => {
+    await using dataset = await context.dataset();
+    context.show(await dataset.ops({ limit }), opsLines);
+  });
+}
+
+/** Returns the human form of an ops report. */
+export function opsLines(report: OpsReport): Line[] {
+  if (report.ops.length === 0) return lines(["no operations recorded"]);
+  return lines(report.ops.map((op) => {
+    const text = `${op.id}  ${op.at}  ${op.command.padEnd(8)}  ${firstLine(op.summary)}`;
+    return [text.trimEnd(), ...flags(op)].join("  ");
+  }));
+}
+
+function flags(op: OpReport): string[] {
+  return [
+    op.status === "started" ? "(INCOMPLETE: interrupted, or still running)" : "",
+    op.undoneBy === null ? "" : `(undone by ${op.undoneBy})`,
+    op.vcsCommitGone ? "(vcs commit gone)" : "",
+    op.parent === null ? "" : `(step of ${op.parent})`,
+  ].filter((f) => f !== "");
+}

@@ -1,0 +1,67 @@
+/**
+ * Output streams as the command line uses them: synchronous, whole writes, deaf to a reader that went away (L36).
+ *
+ * @module
+ */
+
+/** A place to write text to. */
+export interface Stream {
+  /** Writes all of a text, or drops it once the reader has gone. */
+  write(text: string): void;
+  /** Whether it is a terminal. */
+  readonly terminal: boolean;
+  /** Columns of the terminal; `undefined` for anything else. */
+  readonly columns: number | undefined;
+}
+
+/** What a {@link streamOf} writes to: standard output or standard error. */
+export interface Sink {
+  writeSync(bytes: Uint8Array): number;
+  isTerminal(): boolean;
+}
+
+/**
+ * Returns a stream over standard output or standard error. The first write that finds the reader gone turns it silent,
+ * so whatever the command is doing runs to its end.
+ */
+export function streamOf(sink: Sink): Stream {
+  let closed = false;
+  const terminal = sink.isTerminal();
+  return {
+    terminal,
+    get columns() {
+      return terminal ? columnsOfTerminal() : undefined;
+    },
+    write(text) {
+      if (closed) return;
+      try {
+        writeAll(sink, new TextEncoder().encode(text));
+      } catch (error) {
+        // A terminal that hung up answers with an input/output error instead of a broken pipe. Neither is the command's failure.
+        closed = true;
+        if (!(error instanceof Deno.errors.BrokenPipe) && !terminal) throw error;
+      }
+    },
+  };
+}
+
+function writeAll(sink: Sink, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += sink.writeSync(bytes.subarray(done));
+    } catch (error) {
+      // A parent may hand over a pipe in non-blocking mode; then a full one is a matter of waiting.
+      if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
+    }
+  }
+}
+
+function columnsOfTerminal(): number | undefined {
+  try {
+    return Deno.consoleSize().columns;
+  } catch {
+    // Standard streams may be terminals of different kinds, some of which have no size.
+    return undefined;
+  }
+}
