@@ -1,8 +1,9 @@
 /**
- * The contract with the version-control system that holds the manifests, and how it is found (formats §15).
+ * The contract with the version-control system that holds the manifests (formats §15). `vcs/detect.ts` finds and opens one.
  *
  * tether asks it little: few child processes per command, one long-lived object reader, history parsed once and cached by
- * object id. Every id is opaque text, 40 or 64 hex digits (L13).
+ * object id. Every id is opaque text, 40 or 64 hex digits (L13). Paths are relative to the root of the checkout, with `/`,
+ * and always literal.
  *
  * @module
  */
@@ -15,8 +16,16 @@ export interface Location {
   readonly root: string;
   /** The dataset root relative to it, with `/`; `.` when equal. */
   readonly rel: string;
-  /** The folder that all checkouts of the repository share. */
+  /** The folder that all checkouts of the repository share: git's common folder, jj's repository folder. */
   readonly sharedDir: string;
+}
+
+/** Why writes must refuse, in the user's words. */
+export interface Blocked {
+  /** Whether nothing is wrong but that no branch is underfoot, so that `new` helps. Else a merge or the like must end first. */
+  readonly detachedOnly: boolean;
+  readonly reason: string;
+  readonly hints: readonly string[];
 }
 
 /** What the working copy stands on. */
@@ -25,20 +34,22 @@ export interface Position {
   readonly commit: string | null;
   /** The bookmarks here: git the branch HEAD names (an unborn one too); jj those at `@` or `@-`. Never a parking branch. */
   readonly bookmarks: readonly string[];
-  /** Set while writes must refuse: a detached HEAD, or a rebase, merge or bisect in progress, in the user's words. */
-  readonly blocked?: { readonly reason: string; readonly hints: readonly string[] };
+  /** Set while writes must refuse (L18). */
+  readonly blocked?: Blocked;
   /** What the journal stores, to return here (formats §11): git `{kind, id, commit, branch}`, jj `{kind, id, commit, parent, empty}`. */
   readonly record: JsonObject;
 }
 
-/** Another checkout of the repository. */
+/** One checkout of the repository whose folder exists. */
 export interface Checkout {
-  /** Root of the checkout. */
+  /** Root of the checkout, symbolic links resolved. */
   readonly root: string;
   /** The VCS's own name for it, when it has one. */
   readonly name?: string;
   /** Whether it is the one this adapter was opened in. */
   readonly current: boolean;
+  /** The bookmark it is on, as in {@link Position}: the first one where there are several; `null` for none. */
+  readonly bookmark: string | null;
 }
 
 /** One commit's metadata. */
@@ -54,39 +65,50 @@ export interface CommitInfo {
   readonly message: string;
 }
 
-/** One tree entry that matters: a manifest, or a dataset's `tether.toml`. */
-export interface ManifestBlob {
-  /** Path from the VCS root, with `/`. */
-  readonly path: string;
-  /** Blob id: the same id always means the same bytes. */
-  readonly blob: string;
-}
-
 /** One commit as the reference walk sees it. */
 export interface HistoryCommit {
   readonly id: string;
-  /**
-   * Trees that count: the commit's own, and each side of a conflicted jj commit. Each entry is the id of one tree, to be
-   * passed to {@link ObjectReader.manifests}.
-   */
-  readonly trees: readonly string[];
+  /** Its root tree. That of a conflicted jj commit holds each side below a folder of its own (formats §15.4). */
+  readonly tree: string;
+  /** Whether it is a working-copy commit, which any jj command may rewrite; never so in git (formats §18). */
+  readonly workingCopy: boolean;
 }
 
-/** Reads objects through one long-lived process. */
+/** One entry of a tree. */
+export interface TreeEntry {
+  readonly name: string;
+  readonly id: string;
+  /** `other` is a symbolic link or a submodule. */
+  readonly type: "file" | "folder" | "other";
+}
+
+/** A blob that the index of some checkout names. */
+export interface StagedBlob {
+  /** Root of the checkout. */
+  readonly checkout: string;
+  readonly path: string;
+  readonly blob: string;
+}
+
+/**
+ * Reads objects through one long-lived process. Calls made together travel together. The same id always means the same
+ * content.
+ */
 export interface ObjectReader extends AsyncDisposable {
-  /** A blob's bytes; `undefined` when the repository lacks it. */
-  blob(id: string): Promise<Uint8Array | undefined>;
   /**
-   * Every manifest of the dataset in a tree, wherever it keeps a `tether.toml` with this dataset id (formats §19.1).
-   * Trees and blobs already seen are not read again.
+   * Returns a blob's bytes; `undefined` when the repository lacks it.
+   *
+   * @throws {VcsError} if it is larger than `maxBytes`.
    */
-  manifests(tree: string, datasetId: string): Promise<readonly ManifestBlob[]>;
+  blob(id: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>;
+  /** Returns a tree's entries, in the tree's order; `undefined` when the repository lacks it. */
+  tree(id: string): Promise<readonly TreeEntry[] | undefined>;
 }
 
 /** Files to commit and how. */
 export interface CommitRequest {
   readonly message: string;
-  /** Paths from the VCS root, literal; files or folders. Missing ones that are tracked are removed. */
+  /** Files or folders. Tracked ones that are gone are removed; those that neither exist nor are tracked do not count. */
   readonly paths: readonly string[];
   /** The bookmark that moves, in the same operation where the VCS can. */
   readonly bookmark: string;
@@ -97,57 +119,94 @@ export type Completeness =
   | { readonly complete: true }
   | { readonly complete: false; readonly reason: string; readonly hints: readonly string[] };
 
-/** A version-control system, opened at one dataset. */
+/**
+ * A version-control system, opened at one dataset.
+ *
+ * What it has read of HEAD, refs and checkouts it remembers until {@link VcsAdapter.refresh} or a write of its own, so one
+ * command sees one state and starts few children. An engine command calls `refresh` once it holds its locks.
+ */
 export interface VcsAdapter extends AsyncDisposable {
   readonly kind: "git" | "jj";
   readonly location: Location;
+  /** The revision a user types for "the commit before my working copy": `HEAD`, `@-`. */
+  readonly parentRev: string;
+
+  /** Forgets what was read, so that the next answers are as of now (jj: as of its newest operation). Starts no child. */
+  refresh(): void;
 
   // Reading. None leaves a trace (L17).
 
-  /** Resolves a revision to one commit id. `""` or blank is an error (L42). @throws {VcsError} naming the revision. */
+  /**
+   * Resolves a revision to one commit id; a bookmark's name is that bookmark.
+   *
+   * @throws {VcsError} naming the revision, if it is blank, unknown or not one commit (L42).
+   */
   resolve(rev: string): Promise<string>;
-  /** A file's bytes at a commit, path from the VCS root; `undefined` when it is not there. */
+  /** Returns the root tree of a commit; `undefined` when the repository lacks the commit. */
+  treeOf(commit: string): Promise<string | undefined>;
+  /** Returns a file's bytes at a commit; `undefined` when no file is there. */
   fileAt(commit: string, path: string): Promise<Uint8Array | undefined>;
-  /** All `*.toml` blobs below `<rel>/.tether/objects` at a commit, with their bytes. */
+  /** Returns all `*.toml` files below `<rel>/.tether/objects` at a commit, by path, with their bytes. */
   manifestsAt(commit: string): Promise<ReadonlyMap<string, Uint8Array>>;
-  /** The commits history consists of (formats §15.4), ids only, and what each contributes. */
+  /** Returns the commits history consists of, newest first (formats §15.4). */
   history(): Promise<readonly HistoryCommit[]>;
-  /** Trees and blobs that only an index names: one list per checkout's staged manifests (L01). */
-  staged(): Promise<readonly ManifestBlob[]>;
-  /** Metadata of some commits, in the order asked. */
+  /** Returns every manifest the index of any checkout names, of any dataset and conflict stage (L01); none under jj. */
+  staged(): Promise<readonly StagedBlob[]>;
+  /** Returns the metadata of some commits, in the order asked. */
   commitInfos(ids: readonly string[]): Promise<readonly CommitInfo[]>;
-  /** Whether all of history is here. */
+  /** Tells whether all of history is here. */
   completeness(): Promise<Completeness>;
-  /** One reader for this adapter's life. */
+  /** Returns the one reader of this adapter; it ends with the adapter. */
   objects(): ObjectReader;
   position(): Promise<Position>;
-  /** Bookmarks and their commits; a conflicted one has `null`. Parking branches are none. */
+  /** Returns the bookmarks and their commits; a conflicted one has `null`. Parking branches are none. */
   bookmarks(): Promise<ReadonlyMap<string, string | null>>;
+  /** Returns every checkout, this one included. */
   checkouts(): Promise<readonly Checkout[]>;
-  /** Which of some paths (from a checkout's root; this one by default) the VCS tracks. */
+  /** Tells which of some paths the VCS tracks, in this or another checkout. Needs nothing of `secrets.toml`. */
   tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]>;
-  /** Which of some paths (from the VCS root) differ from the commit under the working copy, untracked files included. */
+  /**
+   * Returns the files at or below some paths that differ from the commit under the working copy: changed, staged, removed
+   * and untracked ones, but none that is ignored. Reads the position along the way.
+   */
   dirty(paths: readonly string[]): Promise<readonly string[]>;
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
-  /** Which of some commits are not reachable any more (jj: whose change is not visible any more). */
+  /** Returns those of some commits that nothing reaches any more (jj: whose change is not visible any more). */
   vanished(commits: readonly string[]): Promise<readonly string[]>;
-  /** A revision as the user would type it for "the commit before my working copy": `HEAD`, `@-`. */
-  readonly parentRev: string;
+  /** Returns the commits only this bookmark reaches, oldest first: other refs and checkouts of any kind keep theirs. */
+  exclusiveCommits(bookmark: string): Promise<readonly string[]>;
+  /** Returns the remote counterparts of a bookmark, such as `origin/relabel`. */
+  remoteBookmarks(bookmark: string): Promise<readonly string[]>;
+  /** Tells why a name cannot be a new bookmark here; `undefined` when it can. */
+  bookmarkProblem(name: string): Promise<string | undefined>;
 
-  // Writing.
+  // Writing. Nothing is retried, and an abort signal stops no write that has begun.
 
-  /** Commits exactly some paths, with the user's hooks and signing, and moves the bookmark. Returns the commit id. */
+  /**
+   * Commits exactly some paths, with the user's hooks and signing, and moves the bookmark. Returns the commit id. After a
+   * failure nothing of them is left staged.
+   *
+   * @throws {VcsError} if the working copy is not on the bookmark, a hook refused, a path is ignored, or nothing changed.
+   */
   commit(request: CommitRequest): Promise<string>;
+  /** Takes back the commit under the working copy: its changes become edits again, and nothing of `paths` stays staged. */
+  uncommit(commit: string, paths: readonly string[]): Promise<void>;
   /** Puts the working copy on an existing bookmark. */
   switchTo(bookmark: string): Promise<void>;
-  /** Puts the working copy at a revision that no bookmark names; git parks on `tether/<sha12>`. */
+  /** Puts the working copy at a commit that no bookmark names; git parks on `tether/<sha12>`. */
   moveTo(commit: string): Promise<void>;
+  /** Puts the working copy back where a {@link Position.record} was taken. */
+  returnTo(record: JsonObject): Promise<void>;
   /** Creates a bookmark at a commit (default: here) and puts the working copy on it. */
   createBookmark(name: string, commit?: string): Promise<void>;
-  /** Why a name cannot be a bookmark here; `undefined` when it can. */
-  bookmarkProblem(name: string): Promise<string | undefined>;
-  /** Finds or makes the trunk at `init` (formats §4): the branch HEAD names, `main` for a detached one. */
+  /** Moves a bookmark from one commit to another, and the working copy with it when that is on it. */
+  moveBookmark(name: string, move: { readonly from: string; readonly to: string }): Promise<void>;
+  /** Deletes a bookmark that is at a commit and that no checkout is on. */
+  deleteBookmark(name: string, at: string): Promise<void>;
+  /** Finds or makes the trunk at `init` (formats §4) and returns its name. */
   adoptTrunk(preferred: string): Promise<string>;
+  /** Makes the VCS forget another checkout; git removes its folder and refuses while that holds changes. */
+  forgetCheckout(root: string): Promise<void>;
 }
 
 /** How to find the programs, and what the VCS may be told. */
@@ -156,5 +215,8 @@ export interface VcsOptions {
   readonly prefer?: string;
   /** Programs chosen by secrets.toml or the environment; by name from PATH when absent. */
   readonly programs?: { readonly git?: string; readonly jj?: string };
+  /** Where to remember which version a program has, such as `.tether/cache`. Without it each process asks once. */
+  readonly cacheDir?: string;
+  /** Stops reads. */
   readonly signal?: AbortSignal;
 }

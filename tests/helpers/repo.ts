@@ -35,6 +35,8 @@ export interface GitCallOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether a failure is returned as text instead of thrown. @default {false} */
   readonly mayFail?: boolean;
+  /** Whether white space around the output is cut. @default {true} */
+  readonly trim?: boolean;
 }
 
 /** A git repository below a temporary folder, removed with everything beside it on disposal. */
@@ -100,8 +102,8 @@ async function git(args: readonly string[], options: GitCallOptions): Promise<st
     ...(options.env === undefined ? {} : { env: { ...options.env } }),
     stdin: "null",
   }).output();
-  const text = new TextDecoder().decode(output.stdout).trim();
-  if (output.success) return text;
+  const text = new TextDecoder().decode(output.stdout);
+  if (output.success) return options.trim === false ? text : text.trim();
   const message = new TextDecoder().decode(output.stderr).trim();
   if (options.mayFail) return message;
   throw new Error(`git ${args.join(" ")} failed: ${message}`);

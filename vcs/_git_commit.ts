@@ -1,0 +1,149 @@
+/**
+ * Committing exactly some files with git, and taking such a commit back (formats §15.3, §15.6; L41).
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { shellQuote } from "../engine/io/shell.ts";
+import { VcsError } from "../engine/model/errors.ts";
+import type { CommitRequest } from "./adapter.ts";
+import type { Git } from "./_git_process.ts";
+import type { GitObjectReader } from "./object_reader.ts";
+
+/** Paths on standard input: there may be more than a command line holds, and none is a pattern. */
+const FROM_STDIN = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+
+/** Returns the files below some paths that differ from HEAD, in the working tree or in the index. */
+export async function readDirty(git: Git, paths: readonly string[]): Promise<string[]> {
+  return (await readStatus(git, paths)).map((entry) => entry.path);
+}
+
+interface StatusEntry {
+  readonly path: string;
+  /** Whether the working tree differs from the index, so that the index needs the file. */
+  readonly unstaged: boolean;
+}
+
+async function readStatus(git: Git, paths: readonly string[]): Promise<StatusEntry[]> {
+  if (paths.length === 0) return [];
+  const result = await git.run(
+    [
+      "--no-optional-locks",
+      "--literal-pathspecs",
+      "status",
+      "--porcelain=v1",
+      "-z",
+      "--untracked-files=all",
+      "--no-renames",
+      "--ignore-submodules=all",
+      "--",
+      ...paths,
+    ],
+    { doing: "find the changed files" },
+  );
+  const records = result.text().split("\0").filter((record) => record !== "");
+  return records.map((record) => ({ path: record.slice(3), unstaged: record[1] !== " " }));
+}
+
+/**
+ * Commits some paths with the user's hooks and signing, and nothing else: other staged changes stay staged. Returns the id.
+ *
+ * @throws {VcsError} if git or a hook refused; the paths are not staged then.
+ */
+export async function commitPaths(
+  git: Git,
+  reader: GitObjectReader,
+  request: CommitRequest & { readonly parent: string | null },
+): Promise<string> {
+  const doing = "commit the dataset";
+  const { known, toAdd } = await committable(git, request.paths);
+  if (known.length === 0) {
+    throw new VcsError(`Cannot ${doing}: none of its files exists or is tracked`, { code: "nothing-to-commit" });
+  }
+  try {
+    if (toAdd.length > 0) {
+      await git.run(["--literal-pathspecs", "add", ...FROM_STDIN], { doing, stdin: nulEnded(toAdd), writes: true });
+    }
+    await git.run(["--literal-pathspecs", "commit", "--quiet", "-m", request.message, ...FROM_STDIN], {
+      doing,
+      stdin: nulEnded(known),
+      hooks: true,
+      writes: true,
+    });
+  } catch (error) {
+    // With a commit there, what failed came after it, such as a hook; the caller sees that HEAD moved.
+    if ((await reader.info("HEAD^{commit}"))?.id === (request.parent ?? undefined)) await unstage(git, known);
+    throw await withIgnored(git, known, error);
+  }
+  return await commitAbove(reader, request.parent);
+}
+
+/** Returns the failure with the files of the dataset that git ignores: they are the usual reason. */
+async function withIgnored(git: Git, paths: readonly string[], error: unknown): Promise<unknown> {
+  if (!(error instanceof VcsError)) return error;
+  const listing = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", ...paths];
+  const result = await git.run(["--literal-pathspecs", ...listing], { doing: "find the ignored files" });
+  const ignored = result.text().split("\0").filter((path) => path !== "");
+  const [first] = ignored;
+  if (first === undefined) return error;
+  return new VcsError(error.message, {
+    hints: [`git check-ignore -v -- ${shellQuote(first)}`],
+    details: { ...error.details, ignored },
+    cause: error,
+  });
+}
+
+/** Makes nothing of some paths staged. */
+export async function unstage(git: Git, paths: readonly string[]): Promise<void> {
+  await git.run(["--literal-pathspecs", "reset", "--quiet", ...FROM_STDIN], {
+    doing: "unstage the dataset's files",
+    stdin: nulEnded(paths),
+    writes: true,
+  });
+}
+
+/**
+ * Sorts out what git would choke on: a path must match a file that it knows or is about to know. Only for paths that are
+ * gone, or folders without files, does git have to be asked whether they were tracked.
+ */
+async function committable(git: Git, paths: readonly string[]): Promise<{ known: string[]; toAdd: string[] }> {
+  const there = await Promise.all(paths.map((path) => holdsFile(join(git.root, path))));
+  const present = paths.filter((_, i) => there[i]);
+  const removed = await readStatus(git, paths.filter((_, i) => !there[i]));
+  return {
+    known: [...present, ...removed.map((entry) => entry.path)],
+    toAdd: [...present, ...removed.filter((entry) => entry.unstaged).map((entry) => entry.path)],
+  };
+}
+
+async function holdsFile(path: string): Promise<boolean> {
+  try {
+    const info = await Deno.lstat(path);
+    if (!info.isDirectory) return true;
+    for await (const entry of Deno.readDir(path)) {
+      if (!entry.isDirectory || await holdsFile(join(path, entry.name))) return true;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Returns the commit right above a parent on HEAD's line: a hook may have committed on top of ours. */
+async function commitAbove(reader: GitObjectReader, parent: string | null): Promise<string> {
+  const head = (await reader.info("HEAD^{commit}"))?.id;
+  let id = head;
+  while (id !== undefined) {
+    const first = (await reader.commit(id))?.parents[0];
+    if (first === (parent ?? undefined)) return id;
+    id = first;
+  }
+  if (head !== undefined) return head;
+  throw new VcsError("Cannot find the commit that was just made: HEAD names none");
+}
+
+function nulEnded(paths: readonly string[]): string {
+  return paths.map((path) => path + "\0").join("");
+}

@@ -1,0 +1,169 @@
+/**
+ * What git's history holds: which commits, what they say, and what still reaches them (formats §15.4).
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { CommitInfo, HistoryCommit, StagedBlob } from "./adapter.ts";
+import type { Git } from "./_git_process.ts";
+import { BRANCH_PREFIX, type GitFolders, type Worktree } from "./_git_refs.ts";
+import { checkId, type GitObjectReader } from "./object_reader.ts";
+
+/**
+ * Returns every commit that a ref under `refs/`, the HEAD of a worktree or a merge in progress reaches, newest first.
+ * Replacement refs hide nothing: the replaced commit counts as it is, and its replacement through its ref.
+ */
+export async function readHistory(git: Git, folders: GitFolders): Promise<HistoryCommit[]> {
+  const result = await git.run(
+    ["--no-replace-objects", "rev-list", "--all", "--stdin", "--no-commit-header", "--format=%H %T"],
+    { doing: "list the commits of history", stdin: lines(await mergeHeads(folders)) },
+  );
+  return result.text().split("\n").filter((line) => line !== "").map((line) => {
+    const [id = "", tree = ""] = line.split(" ");
+    return { id, tree, workingCopy: false };
+  });
+}
+
+/**
+ * Returns the commits that merges in progress, here and in other worktrees, are about to make parents. No ref need name
+ * them.
+ */
+async function mergeHeads(folders: GitFolders): Promise<string[]> {
+  const gitDirs = [folders.commonDir];
+  try {
+    for await (const entry of Deno.readDir(join(folders.commonDir, "worktrees"))) {
+      gitDirs.push(join(folders.commonDir, "worktrees", entry.name));
+    }
+  } catch (error) {
+    // No linked worktree.
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const texts = await Promise.all(gitDirs.map((dir) => textOrEmpty(join(dir, "MERGE_HEAD"))));
+  return texts.flatMap((text) => text.split("\n")).filter((id) => id !== "").map(checkId);
+}
+
+async function textOrEmpty(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
+}
+
+/** Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). */
+export async function readStaged(git: Git, worktrees: readonly Worktree[]): Promise<StagedBlob[]> {
+  const staged: StagedBlob[] = [];
+  for (const { root } of worktrees) {
+    const result = await git.run(
+      ["ls-files", "-z", "--stage", "--full-name", "--", ":(top,glob)**/.tether/objects/**/*.toml"],
+      { doing: `read the index of the checkout at "${root}"`, cwd: root },
+    );
+    for (const record of result.text().split("\0")) {
+      const [, blob, path] = /^100\d{3} ([0-9a-f]+) \d\t(.*)$/s.exec(record) ?? [];
+      if (blob !== undefined && path !== undefined) staged.push({ checkout: root, path, blob });
+    }
+  }
+  return staged;
+}
+
+const INFO_FIELDS = ["%H", "%P", "%an", "%ae", "%aI", "%cI", "%B"];
+
+/** Returns the metadata of commits, in the order asked. Fields end in zero bytes, which no commit can hold. */
+export async function readCommitInfos(git: Git, ids: readonly string[]): Promise<CommitInfo[]> {
+  // Without a commit git would fall back on HEAD.
+  if (ids.length === 0) return [];
+  const result = await git.run(
+    ["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", `--format=${INFO_FIELDS.join("%x00")}`],
+    { doing: "read commits", stdin: lines(ids.map(checkId)) },
+  );
+  const fields = result.text().split("\0");
+  const byId = new Map<string, CommitInfo>();
+  for (let at = 0; at + INFO_FIELDS.length <= fields.length; at += INFO_FIELDS.length) {
+    const [id = "", parents = "", authorName = "", authorEmail = "", authoredAt = "", committedAt = "", message = ""] =
+      fields.slice(at, at + INFO_FIELDS.length);
+    byId.set(id, {
+      id,
+      parents: parents.split(" ").filter((parent) => parent !== ""),
+      authorName,
+      authorEmail,
+      authoredAt,
+      committedAt,
+      message: message.replace(/\n+$/, ""),
+    });
+  }
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** How many commits near HEAD are looked at before git is asked to search. */
+const NEAR_COMMITS = 1000;
+
+/** Returns those of some commits that no ref and no worktree's HEAD reaches. */
+export async function readVanished(
+  git: Git,
+  reader: GitObjectReader,
+  request: { readonly commits: readonly string[]; readonly from: readonly string[] },
+): Promise<string[]> {
+  const far = await notNear(reader, request);
+  if (far.size === 0) return [];
+  const present = await Promise.all([...far].map(async (id) => await reader.info(`${checkId(id)}^{commit}`) && id));
+  const asked = present.filter((id) => id !== undefined);
+  const unreachable = new Set(far);
+  for (const id of asked) unreachable.delete(id);
+  if (asked.length > 0) {
+    const result = await git.run(["rev-list", "--stdin", "--not", "--all"], {
+      doing: "find out which commits are still reachable",
+      stdin: lines(asked),
+    });
+    for (const id of result.text().split("\n")) if (far.has(id)) unreachable.add(id);
+  }
+  return request.commits.filter((id) => unreachable.has(id));
+}
+
+/** Returns the commits that are not among the first ones met on the way back from some tips: it costs no child. */
+async function notNear(
+  reader: GitObjectReader,
+  request: { readonly commits: readonly string[]; readonly from: readonly string[] },
+): Promise<Set<string>> {
+  const wanted = new Set(request.commits);
+  const seen = new Set<string>();
+  let level = [...new Set(request.from)];
+  while (level.length > 0 && wanted.size > 0 && seen.size < NEAR_COMMITS) {
+    for (const id of level) {
+      seen.add(id);
+      wanted.delete(id);
+    }
+    if (wanted.size === 0) break;
+    const commits = await Promise.all(level.map((id) => reader.commit(id)));
+    level = [...new Set(commits.flatMap((c) => c?.parents ?? []))].filter((id) => !seen.has(id));
+  }
+  return wanted;
+}
+
+/** Tells whether a commit is another one or reaches back to it. */
+export async function readIsAncestor(git: Git, ancestor: string, descendant: string): Promise<boolean> {
+  const result = await git.run(
+    ["merge-base", "--is-ancestor", "--end-of-options", checkId(ancestor), checkId(descendant)],
+    { doing: `compare commits "${ancestor}" and "${descendant}"`, codes: [0, 1] },
+  );
+  return result.code === 0;
+}
+
+/** Returns the commits only one branch reaches, oldest first: every other ref and every detached HEAD keeps its own. */
+export async function readExclusive(git: Git, branch: string, worktrees: readonly Worktree[]): Promise<string[]> {
+  const ref = BRANCH_PREFIX + branch;
+  const detached = worktrees.flatMap(({ head }) => head.branch === null && head.commit !== null ? [head.commit] : []);
+  const result = await git.run(
+    ["rev-list", "--reverse", "--topo-order", "--stdin", "--not", `--exclude=${ref}`, "--glob=refs/*"],
+    {
+      doing: `list the commits of branch "${branch}"`,
+      stdin: lines([ref, ...detached.map((id) => `^${id}`)]),
+    },
+  );
+  return result.text().split("\n").filter((id) => id !== "");
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map((text) => text + "\n").join("");
+}

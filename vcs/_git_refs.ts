@@ -1,0 +1,205 @@
+/**
+ * What git's refs, HEAD and worktrees say (formats §15.4, §15.5; L12, L18).
+ *
+ * @module
+ */
+
+import { join, resolve } from "node:path";
+import { shellQuote } from "../engine/io/shell.ts";
+import { VcsError } from "../engine/model/errors.ts";
+import type { Blocked, Checkout, Position } from "./adapter.ts";
+import type { Git } from "./_git_process.ts";
+import type { GitObjectReader } from "./object_reader.ts";
+
+/** What local branches begin with, in full. */
+export const BRANCH_PREFIX = "refs/heads/";
+/** What parking branches begin with; none of them is a bookmark. */
+export const PARKING_PREFIX = "tether/";
+
+/** The folders of a repository, as git says. */
+export interface GitFolders {
+  /** Root of the checkout. */
+  readonly root: string;
+  /** Git folder of this checkout. */
+  readonly gitDir: string;
+  /** Git folder that all checkouts share. */
+  readonly commonDir: string;
+}
+
+/** Where HEAD is. */
+export interface Head {
+  /** The branch it names, without `refs/heads/`; `null` when detached. */
+  readonly branch: string | null;
+  readonly commit: string | null;
+}
+
+/** Asks git for its folders. @throws {VcsError} if there is no repository with a working tree exactly here. */
+export async function readFolders(git: Git): Promise<GitFolders> {
+  const doing = `use the git repository at "${git.root}"`;
+  const result = await git.run(
+    ["rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"],
+    { doing },
+  );
+  const lines = result.text().split("\n");
+  const [root = "", gitDir = "", commonDir = ""] = lines;
+  if (lines.length !== 4) throw new VcsError(`Cannot ${doing}: its path holds a line break`);
+  // A broken `.git` lets git look further up, and core.worktree may point anywhere.
+  if (await Deno.realPath(root) !== git.root) {
+    throw new VcsError(`Cannot ${doing}: git says its working tree is "${root}"`, {
+      hints: ["git rev-parse --show-toplevel"],
+    });
+  }
+  return { root: git.root, gitDir, commonDir: await Deno.realPath(commonDir) };
+}
+
+/** Reads HEAD. The reader's process sees refs as they are now, packed or not. */
+export async function readHead(git: Git, folders: GitFolders, reader: GitObjectReader): Promise<Head> {
+  const branch = await headBranch(git, folders);
+  const commit = (await reader.info("HEAD^{commit}"))?.id ?? null;
+  return { branch, commit };
+}
+
+/**
+ * Returns the branch HEAD names. In every checkout's git folder HEAD is a file that says so (gitrepository-layout);
+ * where it is a link, or the refs are in another format, git is asked.
+ */
+async function headBranch(git: Git, folders: GitFolders): Promise<string | null> {
+  const file = join(folders.gitDir, "HEAD");
+  const text = (await Deno.lstat(file)).isSymlink ? "" : await Deno.readTextFile(file);
+  if (/^[0-9a-f]{40,64}\n?$/.test(text)) return null;
+  const written = /^ref: refs\/heads\/(.+)\n?$/.exec(text)?.[1];
+  if (written !== undefined && written !== ".invalid") return written;
+  const result = await git.run(["symbolic-ref", "-q", "HEAD"], { doing: "read HEAD", codes: [0, 1] });
+  const name = result.text().replace(/\n$/, "");
+  return name.startsWith(BRANCH_PREFIX) ? name.slice(BRANCH_PREFIX.length) : null;
+}
+
+/** Returns the position HEAD stands for. */
+export async function positionOf(head: Head, folders: GitFolders): Promise<Position> {
+  const { branch, commit } = head;
+  const blocked = await operationInProgress(folders.gitDir) ?? (branch === null ? DETACHED : undefined);
+  return {
+    commit,
+    bookmarks: branch === null || isParking(branch) ? [] : [branch],
+    record: { kind: "git", id: commit, commit, branch },
+    ...(blocked ? { blocked } : {}),
+  };
+}
+
+const DETACHED: Blocked = {
+  detachedOnly: true,
+  reason: "HEAD is detached: a commit made here would be on no branch",
+  hints: ["tether new", "git switch BRANCH"],
+};
+
+/** Files by which git knows that something is in progress, and how to end it. */
+const IN_PROGRESS: readonly (readonly [file: string, what: string, end: readonly string[]])[] = [
+  ["rebase-merge", "a rebase is in progress", ["git rebase --continue", "git rebase --abort"]],
+  ["rebase-apply/applying", "git am is in progress", ["git am --continue", "git am --abort"]],
+  ["rebase-apply", "a rebase is in progress", ["git rebase --continue", "git rebase --abort"]],
+  ["MERGE_HEAD", "a merge is in progress", ["git merge --continue", "git merge --abort"]],
+  ["CHERRY_PICK_HEAD", "a cherry-pick is in progress", ["git cherry-pick --continue", "git cherry-pick --abort"]],
+  ["REVERT_HEAD", "a revert is in progress", ["git revert --continue", "git revert --abort"]],
+  ["BISECT_LOG", "a bisect is in progress", ["git bisect reset"]],
+];
+
+async function operationInProgress(gitDir: string): Promise<Blocked | undefined> {
+  const there = await Promise.all(IN_PROGRESS.map(([file]) => exists(join(gitDir, file))));
+  const [, reason, hints] = IN_PROGRESS[there.indexOf(true)] ?? [];
+  return reason === undefined || hints === undefined ? undefined : { detachedOnly: false, reason, hints };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
+    throw error;
+  }
+}
+
+/** Tells whether a branch is one tether parks on. */
+export function isParking(branch: string): boolean {
+  return branch.startsWith(PARKING_PREFIX);
+}
+
+/** Returns every ref under `refs/` by full name, with the object it names. */
+export async function readRefs(git: Git): Promise<ReadonlyMap<string, string>> {
+  const result = await git.run(["for-each-ref", "--format=%(refname) %(objectname)"], { doing: "list the refs" });
+  const lines = result.text().split("\n").filter((line) => line !== "");
+  return new Map(lines.map((line) => {
+    const [name = "", id = ""] = line.split(" ");
+    return [name, id];
+  }));
+}
+
+/** Returns the local branches among some refs, parking branches included. */
+export function branchesOf(refs: ReadonlyMap<string, string>): Map<string, string> {
+  const branches = [...refs].filter(([name]) => name.startsWith(BRANCH_PREFIX));
+  return new Map(branches.map(([name, id]) => [name.slice(BRANCH_PREFIX.length), id]));
+}
+
+/** One checkout and where its HEAD is. */
+export interface Worktree extends Checkout {
+  readonly head: Head;
+}
+
+/** Returns every checkout whose folder exists. One on a device that is not here counts when it is locked. */
+export async function readWorktrees(git: Git, folders: GitFolders): Promise<Worktree[]> {
+  const result = await git.run(["worktree", "list", "--porcelain", "-z"], { doing: "list the worktrees" });
+  const records = result.text().split("\0\0").filter((record) => record !== "").map(parseRecord);
+  const worktrees: Worktree[] = [];
+  for (const [index, record] of records.entries()) {
+    if (record.has("bare") || record.has("prunable")) continue;
+    const root = await rootOf(git, folders, { path: record.get("worktree") ?? "", isMain: index === 0 });
+    const branch = record.get("branch")?.replace(BRANCH_PREFIX, "") ?? null;
+    const commit = record.get("HEAD") ?? "";
+    worktrees.push({
+      root,
+      current: root === folders.root,
+      bookmark: branch === null || isParking(branch) ? null : branch,
+      head: { branch, commit: /^0*$/.test(commit) ? null : commit },
+    });
+  }
+  return worktrees;
+}
+
+function parseRecord(text: string): Map<string, string> {
+  return new Map(
+    text.split("\0").map((line) => {
+      const space = line.indexOf(" ");
+      return space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
+    }),
+  );
+}
+
+/** Returns a worktree's root. For the main one of a submodule git names its git folder instead. */
+async function rootOf(git: Git, folders: GitFolders, worktree: { path: string; isMain: boolean }): Promise<string> {
+  if (worktree.isMain && await Deno.realPath(folders.gitDir) === folders.commonDir) return folders.root;
+  const path = await realPathOrSame(worktree.path);
+  if (!worktree.isMain || path !== folders.commonDir) return path;
+  const configured = await git.run(["config", "core.worktree"], { doing: "find the main worktree" });
+  return await realPathOrSame(resolve(path, configured.text().replace(/\n$/, "")));
+}
+
+async function realPathOrSame(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch {
+    // Locked and away: the spelling git has is all there is.
+    return path;
+  }
+}
+
+/** Returns the error of a branch that another checkout is on (Δ29). */
+export function heldElsewhere(branch: string, holder: Checkout): VcsError {
+  return new VcsError(
+    `Cannot go to bookmark "${branch}": the checkout at "${holder.root}" is on it, and git allows one checkout a branch`,
+    {
+      code: "bookmark-held",
+      hints: [`tether new -b NAME -- ${shellQuote(branch)}`, "Make a second clone to work on one bookmark twice"],
+      details: { bookmark: branch, checkout: holder.root },
+    },
+  );
+}

@@ -1,0 +1,336 @@
+/**
+ * The git adapter (formats §15). It drives the git program; each part lies in a `_git_` file.
+ *
+ * Needs permission to run git, and to read the repository.
+ *
+ * @module
+ */
+
+import { relative } from "node:path";
+import { shellQuote } from "../engine/io/shell.ts";
+import type { JsonObject } from "../engine/model/json.ts";
+import { VcsError } from "../engine/model/errors.ts";
+import { branchProblem, createBranch, deleteBranch, moveBranch, park, switchTo } from "./_git_branches.ts";
+import { readCompleteness } from "./_git_clone.ts";
+import { commitPaths, readDirty, unstage } from "./_git_commit.ts";
+import {
+  readCommitInfos,
+  readExclusive,
+  readHistory,
+  readIsAncestor,
+  readStaged,
+  readVanished,
+} from "./_git_history.ts";
+import { Git } from "./_git_process.ts";
+import {
+  BRANCH_PREFIX,
+  branchesOf,
+  type GitFolders,
+  type Head,
+  isParking,
+  positionOf,
+  readFolders,
+  readHead,
+  readRefs,
+  readWorktrees,
+  type Worktree,
+} from "./_git_refs.ts";
+import { checkGitVersion } from "./_git_version.ts";
+import { listTree, objectAt } from "./_tree_paths.ts";
+import { checkId, GitObjectReader } from "./object_reader.ts";
+import type {
+  Checkout,
+  CommitInfo,
+  CommitRequest,
+  Completeness,
+  HistoryCommit,
+  Location,
+  ObjectReader,
+  Position,
+  StagedBlob,
+  VcsAdapter,
+  VcsOptions,
+} from "./adapter.ts";
+
+/**
+ * Opens the git repository around a dataset.
+ *
+ * @param places The root of the checkout, where `.git` lies, and the dataset root; both with symbolic links resolved.
+ * @throws {VcsError} if git is missing, too old, or finds no working tree exactly there.
+ */
+export async function openGit(
+  places: { readonly vcsRoot: string; readonly datasetRoot: string },
+  options: VcsOptions,
+): Promise<VcsAdapter> {
+  const git = new Git(options.programs?.git ?? "git", places.vcsRoot, options.signal);
+  await checkGitVersion(git, options.cacheDir);
+  return new GitAdapter(git, await readFolders(git), places.datasetRoot);
+}
+
+class GitAdapter implements VcsAdapter {
+  readonly kind = "git";
+  readonly location: Location;
+  readonly parentRev = "HEAD";
+  readonly #git: Git;
+  readonly #folders: GitFolders;
+  readonly #reader: GitObjectReader;
+  #refs: Promise<ReadonlyMap<string, string>> | undefined;
+  #worktrees: Promise<readonly Worktree[]> | undefined;
+  /** Whether the reader's process has read the index, which it does once. */
+  #indexRead = false;
+
+  constructor(git: Git, folders: GitFolders, datasetRoot: string) {
+    this.#git = git;
+    this.#folders = folders;
+    this.#reader = new GitObjectReader(git);
+    this.location = {
+      root: folders.root,
+      rel: relative(folders.root, datasetRoot) || ".",
+      sharedDir: folders.commonDir,
+    };
+  }
+
+  refresh(): void {
+    this.#refs = undefined;
+    this.#worktrees = undefined;
+  }
+
+  async resolve(rev: string): Promise<string> {
+    if (rev.trim() === "") throw new VcsError(`Cannot resolve revision ${JSON.stringify(rev)}: it is blank`);
+    // Git would take a tag before the branch of the same name. An expression such as "main~1" is no branch name.
+    const plain = !/[\s~^:?*[\\@]|\.\./.test(rev) && rev !== "HEAD";
+    const found = (plain ? await this.#reader.info(`${BRANCH_PREFIX}${rev}^{commit}`) : undefined) ??
+      await this.#reader.info(`${rev}^{commit}`);
+    if (found) return found.id;
+    throw new VcsError(`Cannot resolve revision "${rev}": git knows no such commit`, {
+      code: "no-revision",
+      hints: ["git log --oneline --all"],
+      details: { revision: rev },
+    });
+  }
+
+  async treeOf(commit: string): Promise<string | undefined> {
+    return (await this.#reader.commit(commit))?.tree;
+  }
+
+  async fileAt(commit: string, path: string): Promise<Uint8Array | undefined> {
+    const tree = await this.treeOf(commit);
+    const entry = tree === undefined ? undefined : await objectAt(this.#reader, tree, path);
+    return entry?.type === "file" ? await this.#reader.blob(entry.id) : undefined;
+  }
+
+  async manifestsAt(commit: string): Promise<ReadonlyMap<string, Uint8Array>> {
+    const { rel } = this.location;
+    const folder = rel === "." ? ".tether/objects" : `${rel}/.tether/objects`;
+    const tree = await this.treeOf(commit);
+    if (tree === undefined) throw new VcsError(`Cannot read commit "${commit}": the repository lacks it`);
+    const entry = await objectAt(this.#reader, tree, folder);
+    if (entry?.type !== "folder") return new Map();
+    const files = (await listTree(this.#reader, entry.id, folder)).filter(({ path }) => path.endsWith(".toml"));
+    const blobs = await Promise.all(files.map(({ id }) => this.#reader.blob(id)));
+    return new Map(files.map(({ path }, i) => {
+      const bytes = blobs[i];
+      if (bytes === undefined) {
+        throw new VcsError(`Cannot read "${path}" at "${commit}": the repository lacks its object`);
+      }
+      return [path, bytes];
+    }));
+  }
+
+  history(): Promise<readonly HistoryCommit[]> {
+    return readHistory(this.#git, this.#folders);
+  }
+
+  async staged(): Promise<readonly StagedBlob[]> {
+    return await readStaged(this.#git, await this.#readWorktrees());
+  }
+
+  commitInfos(ids: readonly string[]): Promise<readonly CommitInfo[]> {
+    return readCommitInfos(this.#git, ids);
+  }
+
+  completeness(): Promise<Completeness> {
+    return readCompleteness(this.#git, this.#folders);
+  }
+
+  objects(): ObjectReader {
+    return this.#reader;
+  }
+
+  async position(): Promise<Position> {
+    return await positionOf(await this.#head(), this.#folders);
+  }
+
+  async bookmarks(): Promise<ReadonlyMap<string, string | null>> {
+    return new Map([...await this.#branches()].filter(([name]) => !isParking(name)));
+  }
+
+  checkouts(): Promise<readonly Checkout[]> {
+    return this.#readWorktrees();
+  }
+
+  async tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]> {
+    if (paths.length === 0) return [];
+    if (checkout === undefined && !this.#indexRead) return await this.#trackedByReader(paths);
+    const result = await this.#git.run(["--literal-pathspecs", "ls-files", "-z", "--full-name", "--", ...paths], {
+      doing: "find out which files are tracked",
+      ...(checkout === undefined ? {} : { cwd: checkout }),
+    });
+    const found = new Set(result.text().split("\0"));
+    return paths.filter((path) => found.has(path));
+  }
+
+  dirty(paths: readonly string[]): Promise<readonly string[]> {
+    return readDirty(this.#git, paths);
+  }
+
+  isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+    return readIsAncestor(this.#git, ancestor, descendant);
+  }
+
+  async vanished(commits: readonly string[]): Promise<readonly string[]> {
+    const tips = this.#refs === undefined ? [] : [...branchesOf(await this.#refs).values()];
+    const { commit } = await this.#head();
+    return await readVanished(this.#git, this.#reader, { commits, from: commit === null ? tips : [commit, ...tips] });
+  }
+
+  async exclusiveCommits(bookmark: string): Promise<readonly string[]> {
+    return await readExclusive(this.#git, bookmark, await this.#readWorktrees());
+  }
+
+  async remoteBookmarks(bookmark: string): Promise<readonly string[]> {
+    const prefix = "refs/remotes/";
+    const remote = [...(await this.#readRefs()).keys()].filter((name) => name.startsWith(prefix));
+    return remote.map((name) => name.slice(prefix.length)).filter((name) =>
+      name.slice(name.indexOf("/") + 1) === bookmark
+    );
+  }
+
+  async bookmarkProblem(name: string): Promise<string | undefined> {
+    return await branchProblem(this.#git, name, await this.#branches());
+  }
+
+  async commit(request: CommitRequest): Promise<string> {
+    const head = await this.#head();
+    if (head.branch !== request.bookmark) {
+      const on = head.branch === null ? "no branch" : `"${head.branch}"`;
+      throw new VcsError(`Cannot commit on bookmark "${request.bookmark}": HEAD is on ${on}`, {
+        hints: [`tether new -- ${shellQuote(request.bookmark)}`],
+      });
+    }
+    try {
+      return await commitPaths(this.#git, this.#reader, { ...request, parent: head.commit });
+    } finally {
+      this.refresh();
+    }
+  }
+
+  async uncommit(commit: string, paths: readonly string[]): Promise<void> {
+    const doing = `take back commit "${commit}"`;
+    const parent = (await this.#reader.commit(commit))?.parents[0];
+    // Each form moves HEAD's branch only while it is at the commit.
+    const move = parent === undefined ? ["-d", "HEAD", commit] : ["HEAD", parent, commit];
+    await this.#write(() => this.#git.run(["update-ref", "-m", "tether undo", ...move], { doing, writes: true }));
+    await unstage(this.#git, paths);
+  }
+
+  async switchTo(bookmark: string): Promise<void> {
+    if ((await this.#head()).branch === bookmark) return;
+    await this.#write(() => switchTo(this.#git, bookmark, () => this.#readWorktrees()));
+  }
+
+  async moveTo(commit: string): Promise<void> {
+    const view = { branches: await this.#branches(), worktrees: await this.#readWorktrees() };
+    await this.#write(() => park(this.#git, commit, view));
+  }
+
+  async returnTo(record: JsonObject): Promise<void> {
+    const { branch, commit } = record;
+    const head = await this.#head();
+    if (typeof branch === "string") {
+      if (head.branch !== branch) await this.#write(() => switchTo(this.#git, branch, () => this.#readWorktrees()));
+    } else if (typeof commit === "string") {
+      const args = ["switch", "--quiet", "--detach", checkId(commit)];
+      await this.#write(() => this.#git.run(args, { doing: `return to commit "${commit}"`, writes: true }));
+    }
+  }
+
+  async createBookmark(name: string, commit?: string): Promise<void> {
+    await this.#write(() => createBranch(this.#git, name, commit));
+  }
+
+  async moveBookmark(name: string, move: { readonly from: string; readonly to: string }): Promise<void> {
+    const view = { head: await this.#head(), worktrees: await this.#readWorktrees() };
+    await this.#write(() => moveBranch(this.#git, name, { ...move, ...view }));
+  }
+
+  async deleteBookmark(name: string, at: string): Promise<void> {
+    const worktrees = await this.#readWorktrees();
+    await this.#write(() => deleteBranch(this.#git, name, { at, worktrees }));
+  }
+
+  async adoptTrunk(preferred: string): Promise<string> {
+    const head = await this.#head();
+    if (head.branch !== null && !isParking(head.branch)) return head.branch;
+    const at = (await this.#branches()).get(preferred);
+    if (at === undefined) await this.createBookmark(preferred);
+    else if (at === head.commit) await this.switchTo(preferred);
+    else {
+      const where = head.branch === null ? "HEAD is detached" : `HEAD is on the parking branch "${head.branch}"`;
+      throw new VcsError(`Cannot choose a trunk: ${where}, and branch "${preferred}" is elsewhere`, {
+        hints: [`git switch ${shellQuote(preferred)}`],
+      });
+    }
+    return preferred;
+  }
+
+  async forgetCheckout(root: string): Promise<void> {
+    const doing = `remove the worktree at "${root}"`;
+    const args = ["worktree", "remove", "--end-of-options", root];
+    await this.#write(() => this.#git.run(args, { doing, writes: true }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reader[Symbol.asyncDispose]();
+  }
+
+  /** Asks the process that is needed anyway, so that opening a dataset costs no child of its own. */
+  async #trackedByReader(paths: readonly string[]): Promise<readonly string[]> {
+    this.#indexRead = true;
+    const stages = [0, 1, 2, 3];
+    const found = await Promise.all(paths.map(async (path) => {
+      // The protocol has one question a line.
+      if (path.includes("\n")) {
+        throw new VcsError(`Cannot find out whether ${JSON.stringify(path)} is tracked: it holds a line break`);
+      }
+      const entries = await Promise.all(stages.map((stage) => this.#reader.info(`:${stage}:${path}`)));
+      return entries.some((entry) => entry !== undefined);
+    }));
+    return paths.filter((_, i) => found[i]);
+  }
+
+  #head(): Promise<Head> {
+    return readHead(this.#git, this.#folders, this.#reader);
+  }
+
+  #readRefs(): Promise<ReadonlyMap<string, string>> {
+    return this.#refs ??= readRefs(this.#git);
+  }
+
+  async #branches(): Promise<Map<string, string>> {
+    return branchesOf(await this.#readRefs());
+  }
+
+  #readWorktrees(): Promise<readonly Worktree[]> {
+    return this.#worktrees ??= readWorktrees(this.#git, this.#folders);
+  }
+
+  /** Runs a write; what was read before it does not count any more, whatever became of it. */
+  async #write(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write();
+    } finally {
+      this.refresh();
+    }
+  }
+}
