@@ -89,7 +89,8 @@ function requireSelection(dataset: Dataset, plan: Plan, keys: readonly string[])
 
 /** Returns the human form of a commit report. */
 export function commitLines(report: CommitReport): Line[] {
-  const pinned = Object.entries(report.pinned).map(([key, ref]) => `  pinned ${key} -> ${ref ?? "(addressable)"}`);
+  const lasting = Object.entries(report.pinned).filter(([key]) => !report.unrecoverable.includes(key));
+  const pinned = lasting.map(([key, ref]) => `  pinned ${key} -> ${ref ?? "(addressable)"}`);
   const recorded = report.unrecoverable.map((key) => `  recorded ${key} (not recoverable)`);
   if (report.vcsCommit !== null) return lines([...pinned, ...recorded, `committed ${short(report.vcsCommit)}`]);
   if (pinned.length + recorded.length === 0) return lines(["nothing to commit"]);

@@ -8,7 +8,7 @@ import { readVariable } from "../engine/env.ts";
 import { EXIT, type World } from "./context.ts";
 import { runCli } from "./program.ts";
 import { type Stream, streamOf } from "./stream.ts";
-import { errorLines } from "./ui.ts";
+import { errorLines } from "./errors.ts";
 
 /** Runs a command line in this process and returns the exit code. */
 export async function runProcess(args: readonly string[], stdout: Stream): Promise<number> {

@@ -142,7 +142,7 @@ Deno.test("[commands 1.1] global options stand before the command or after it", 
   const world = testWorld({ terminal: true });
   const { stderr } = await runIn(world, ["--color", "never", "set", "k"]);
   assert.match(stderr, /^error: Cannot set/);
-  assert.match((await runIn(testWorld(), ["set", "k", "--color=always"])).stderr, /^\x1b\[31merror: /);
+  assert.ok((await runIn(testWorld(), ["set", "k", "--color=always"])).stderr.startsWith("\x1b[31merror: "));
 });
 
 Deno.test("[commands 1.1] what follows -- or belongs to an option is data", async () => {

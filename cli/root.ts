@@ -19,7 +19,8 @@ export const help: CommandHelp = {
 /** Adds arguments, options and the action. */
 export function define(command: Command, context: Context): void {
   command.action(async () => {
-    await using dataset = await context.dataset();
-    context.showJson(() => ({ root: dataset.root }), () => lines([dataset.root]));
+    const { requireRoot } = await import("../engine/context.ts");
+    const root = await requireRoot(Deno.cwd());
+    context.showJson(() => ({ root }), () => lines([root]));
   });
 }

@@ -5,10 +5,10 @@
  * @module
  */
 
-import { messageOf, TetherError } from "../engine/model/errors.ts";
 import { Float, type Json, writeJson } from "../engine/model/json.ts";
 import { redact } from "../engine/io/redact.ts";
 import type { Progress } from "../engine/reports.ts";
+import { errorLines } from "./errors.ts";
 import { ProgressLine } from "./progress.ts";
 import type { Stream } from "./stream.ts";
 
@@ -53,27 +53,6 @@ export function wantsColor(choice: ColorChoice, options: { readonly env: Env; re
   if (options.env("NO_COLOR")) return false;
   if (!["", "0", undefined].includes(options.env("CLICOLOR_FORCE"))) return true;
   return options.terminal && options.env("TERM") !== "dumb";
-}
-
-/** Returns the lines that report a failure: one sentence, its hints, and a stack trace only when asked for. */
-export function errorLines(error: unknown, options: { readonly debug?: boolean } = {}): Line[] {
-  const known = error instanceof TetherError;
-  const [first = "", ...more] = messageOf(error).split("\n");
-  const lines: Line[] = [{ text: `error: ${known ? first : `Unexpected failure: ${first}`}`, style: "red", to: "err" }];
-  // Only our own messages have further lines on purpose, such as what a commit hook said.
-  if (known) lines.push(...more.map((text): Line => ({ text: `  ${text}`, to: "err" })));
-  const hints = known ? error.hints : ["TETHER_DEBUG=1 shows where it happened"];
-  if (known || !options.debug) lines.push(...hints.map((text): Line => ({ text: `hint: ${text}`, to: "err" })));
-  if (options.debug) lines.push(...stackLines(error));
-  return lines;
-}
-
-function stackLines(error: unknown): Line[] {
-  const lines: Line[] = [];
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    lines.push(...(at.stack ?? String(at)).split("\n").map((text): Line => ({ text, to: "err", style: "grey" })));
-  }
-  return lines;
 }
 
 /** Masks secrets in every text of a JSON value. The text of the document itself must stay valid, so it is not enough to mask that. */

@@ -4,8 +4,9 @@ import { BackendError, ConfigError, MultiObjectError } from "../engine/model/err
 import { registerSecret } from "../engine/io/redact.ts";
 import { Float, type Json, parseJson } from "../engine/model/json.ts";
 import { testWorld } from "./_test_world.ts";
+import { errorLines } from "./errors.ts";
 import { streamOf } from "./stream.ts";
-import { errorLines, printable, redactJson, Ui, wantsColor } from "./ui.ts";
+import { printable, redactJson, Ui, wantsColor } from "./ui.ts";
 
 Deno.test("printable() leaves no character that moves the cursor, breaks the line or turns the text around", () => {
   assert.equal(printable("a\x1b[31mb\r\n\tc\u202ed"), "a\\x1b[31mb\\x0d\\x0a\\x09c\\u202ed");
@@ -47,6 +48,19 @@ Deno.test("errorLines() prints one sentence and its hints, and a stack only when
   assert.equal(debug[0], "error: Cannot");
   assert.ok(debug.some((l) => l.startsWith("ConfigError: Cannot")));
   assert.ok(debug.some((l) => l === "Error: deep"));
+});
+
+Deno.test("[L38] a permission that was not granted is named, with the flag that grants it", () => {
+  const denied = (text: string) => errorLines(new Deno.errors.NotCapable(text)).map((l) => l.text);
+  assert.deepEqual(denied('Requires read access to "/data/x y", run again with the --allow-read flag'), [
+    'error: Cannot go on: read access to "/data/x y" was not granted',
+    "hint: Run it with '--allow-read=/data/x y'",
+  ]);
+  assert.deepEqual(denied('Requires run access to "git", run again with the --allow-run flag'), [
+    'error: Cannot go on: run access to "git" was not granted',
+    "hint: Run it with --allow-run=git",
+  ]);
+  assert.deepEqual(denied("Requires all access"), ["error: Cannot go on: Requires all access"]);
 });
 
 Deno.test("errorLines() lists several failures once, in the order of their keys, with all their hints", () => {

@@ -115,7 +115,7 @@ Deno.test("[Δ38] status without any snapshot says never, and how to get one", (
 Deno.test("[commands 5.9] commit: pins, records, the commit, and never silence", () => {
   const nothing = { vcsCommit: null, pinned: {}, unrecoverable: [], unchanged: ["a"], warnings: [] };
   assert.deepEqual(texts(commitLines(report(nothing))), ["nothing to commit"]);
-  const some = { ...nothing, pinned: { code: "tether.a.b", delta: null }, unrecoverable: ["raw"] };
+  const some = { ...nothing, pinned: { code: "tether.a.b", delta: null, raw: null }, unrecoverable: ["raw"] };
   const expected = [
     "  pinned code -> tether.a.b",
     "  pinned delta -> (addressable)",
