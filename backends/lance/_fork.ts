@@ -30,6 +30,7 @@ import {
   manifestKey,
   readVersion,
   type Table,
+  undamaged,
 } from "./_table.ts";
 
 /** How old the files of a branch without a ref must be before they count as left behind, in milliseconds. */
@@ -118,14 +119,16 @@ async function createBranch(
   target: { readonly name: string; readonly now: Date },
 ): Promise<void> {
   const { name, now } = target;
-  const file = await readVersion(table, await locate(table, source, {}), {});
-  const files = cloneForBranch(file, {
-    branch: name,
-    ...(source.branch === MAIN ? {} : { sourceBranch: source.branch }),
-    sourceUri: branchUri(table, source.branch),
-    transactionId: crypto.randomUUID(),
-    now,
-  });
+  const version = await locate(table, source, {});
+  const file = await readVersion(table, version, {});
+  const files = undamaged(table, version, () =>
+    cloneForBranch(file, {
+      branch: name,
+      ...(source.branch === MAIN ? {} : { sourceBranch: source.branch }),
+      sourceUri: branchUri(table, source.branch),
+      transactionId: crypto.randomUUID(),
+      now,
+    }));
   if (!await adoptLeftover(table, target, files)) {
     await table.storage.put(branchKey(name, `_transactions/${files.transactionName}`), files.transaction);
     const { written } = await table.storage.putIfAbsent(manifestKey(name, source.version), files.manifest);

@@ -6,10 +6,10 @@
 
 import { type Change, type HistoryEntry, MAX_DIFF_ENTRIES, type ObjectDiff, type Op } from "../backend.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
-import { type Fragment, type Manifest, readManifest } from "./_manifest.ts";
+import type { Fragment, Manifest } from "./_manifest.ts";
 import type { Position } from "./_positions.ts";
 import { listTags } from "./_refs.ts";
-import { listVersions, readVersion, type Table } from "./_table.ts";
+import { listVersions, readManifestOf, type Table } from "./_table.ts";
 
 /** Returns the versions of a branch up to a position, newest first. */
 export async function history(
@@ -22,7 +22,7 @@ export async function history(
   const shown = versions.filter((v) => v.version <= from.version).slice(0, options.limit);
   const tags = (await listTags(table, options)).filter((tag) => tag.branch === from.branch);
   return await mapLimit(shown, 8, async (file) => {
-    const manifest = readManifest(await readVersion(table, file, options));
+    const manifest = await readManifestOf(table, file, options);
     const names = tags.filter((tag) => tag.version === file.version).map((tag) => tag.name);
     return {
       id: file.version.toString(),

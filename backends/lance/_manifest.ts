@@ -111,7 +111,11 @@ export function sectionAt(file: ManifestFile, position: number): Message {
   return Message.decode(file.bytes.subarray(position + 4, end));
 }
 
-/** Reads what tether uses of a manifest. */
+/**
+ * Reads what tether uses of a manifest.
+ *
+ * @throws {SyntaxError} if the manifest is damaged.
+ */
 export function readManifest(file: ManifestFile): Manifest {
   const { message } = file;
   const bases = new Map(basePaths(message).map((base) => [base.id, base]));

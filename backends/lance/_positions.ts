@@ -59,11 +59,7 @@ export async function newestOf(
   name: string,
   op: Op,
 ): Promise<{ readonly position: Position; readonly branch?: Branch } | undefined> {
-  if (name === MAIN) {
-    await requireTable(table, op);
-    const [newest] = await listVersions(table, MAIN, op);
-    return newest && { position: { branch: MAIN, version: newest.version } };
-  }
+  if (name === MAIN) return { position: { branch: MAIN, version: (await requireTable(table, op)).version } };
   for (let attempt = 0; attempt < 3; attempt++) {
     const branch = await readBranch(table, name, op);
     if (!branch) {

@@ -57,10 +57,18 @@ export class Message {
     return this.fields.findLast((f) => f.number === number && f.type === "varint")?.value as bigint | undefined;
   }
 
-  /** The last value of a text field; `undefined` when it is absent. */
+  /**
+   * The last value of a text field; `undefined` when it is absent.
+   *
+   * @throws {SyntaxError} if it is not UTF-8.
+   */
   text(number: number): string | undefined {
     const bytes = this.bytes(number);
-    return bytes && decoder.decode(bytes);
+    try {
+      return bytes && decoder.decode(bytes);
+    } catch (cause) {
+      throw new SyntaxError(`Field ${number} is not UTF-8`, { cause });
+    }
   }
 
   /** The last value of a bytes field; `undefined` when it is absent. */

@@ -189,11 +189,13 @@ async function createRef(table: Table, key: string, value: JsonObject): Promise<
 function lineageOf(json: JsonObject): readonly Lineage[] | undefined {
   const identifier = json["identifier"];
   if (identifier === undefined || identifier === null) return undefined;
-  return asList(asObject(identifier)["version_mapping"]).map((step) => {
+  const lineage = asList(asObject(identifier)["version_mapping"]).map((step) => {
     const [version, id] = asList(step);
     if (typeof id !== "string") throw new SyntaxError("An identifier has no id");
     return { version: asWhole(version), id };
   });
+  if (lineage.length === 0) throw new SyntaxError("The identifier is empty");
+  return lineage;
 }
 
 function textOrNull(json: JsonObject, name: string): string | undefined {

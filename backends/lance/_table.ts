@@ -15,7 +15,7 @@ import {
 import { canonicalUri, localPath } from "../../engine/io/paths.ts";
 import { LocalStorage } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";
-import { type ManifestFile, parseManifestFile } from "./_manifest.ts";
+import { type Manifest, type ManifestFile, parseManifestFile, readManifest } from "./_manifest.ts";
 import { isAbsolute, join } from "node:path";
 
 /** The kind's name. */
@@ -131,7 +131,7 @@ export async function findVersion(
 }
 
 /**
- * Reads the manifest of a version.
+ * Reads the manifest file of a version.
  *
  * @throws {StateGoneError} if it is gone.
  * @throws {BackendError} if it is damaged.
@@ -141,8 +141,28 @@ export async function readVersion(table: Table, file: VersionFile, op: Op): Prom
   if (!object) {
     throw new StateGoneError(`Cannot read version ${file.version} of "${table.uri}": it was removed`, { kind: KIND });
   }
+  return undamaged(table, file, () => parseManifestFile(object.bytes));
+}
+
+/**
+ * Reads the manifest of a version, as {@link readVersion} does.
+ *
+ * @throws {StateGoneError} if it is gone.
+ * @throws {BackendError} if it is damaged.
+ */
+export async function readManifestOf(table: Table, file: VersionFile, op: Op): Promise<Manifest> {
+  const manifest = await readVersion(table, file, op);
+  return undamaged(table, file, () => readManifest(manifest));
+}
+
+/**
+ * Runs `fn` over a manifest of the table.
+ *
+ * @throws {BackendError} in place of a SyntaxError.
+ */
+export function undamaged<T>(table: Table, file: VersionFile, fn: () => T): T {
   try {
-    return parseManifestFile(object.bytes);
+    return fn();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new BackendError(`Cannot read version ${file.version} of "${table.uri}": its manifest is damaged`, {
@@ -154,12 +174,13 @@ export async function readVersion(table: Table, file: VersionFile, op: Op): Prom
 }
 
 /**
- * Returns when there is a table.
+ * Returns the newest version of main, which every table has.
  *
- * @throws {StoreNotFoundError} if there is none.
+ * @throws {StoreNotFoundError} if there is no table.
  */
-export async function requireTable(table: Table, op: Op): Promise<void> {
-  if ((await listVersions(table, MAIN, op)).length > 0) return;
+export async function requireTable(table: Table, op: Op): Promise<VersionFile> {
+  const [newest] = await listVersions(table, MAIN, op);
+  if (newest) return newest;
   throw new StoreNotFoundError(`Cannot read "${table.uri}": there is no Lance table`, {
     kind: KIND,
     details: { uri: table.uri },

@@ -10,10 +10,10 @@ import { isInside, localPath, resolveExisting } from "../../engine/io/paths.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { LocalStorage } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";
-import { type Fragment, type FragmentFile, readManifest } from "./_manifest.ts";
+import type { Fragment, FragmentFile } from "./_manifest.ts";
 import { locate, type Position, positionOf, stateOf } from "./_positions.ts";
 import { branchId, readBranch, readTag } from "./_refs.ts";
-import { branchKey, KIND, MAIN, readVersion, requireTable, type Table } from "./_table.ts";
+import { branchKey, KIND, MAIN, readManifestOf, requireTable, type Table } from "./_table.ts";
 
 /** How many fragments of a version a deep look checks the files of; all when there are no more. */
 const SAMPLE = 64;
@@ -33,7 +33,7 @@ export async function verify(
     // Without a pin a shallow look can still prove the state gone, but not that it will stay.
     const file = await locate(table, position, options);
     if (!options.deep) return { status: "unknown", message: "recorded without a pin; a deep look opens it" };
-    const manifest = readManifest(await readVersion(table, file, options));
+    const manifest = await readManifestOf(table, file, options);
     return await verifyFiles(table, { branch: position.branch, fragments: manifest.fragments }, options);
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;

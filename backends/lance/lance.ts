@@ -26,7 +26,7 @@ import { mapLimit } from "../../engine/io/pool.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { blockersOf, fork, removeBranch } from "./_fork.ts";
 import { diffManifests, history } from "./_history.ts";
-import { type Manifest, readManifest } from "./_manifest.ts";
+import type { Manifest } from "./_manifest.ts";
 import {
   detachedAt,
   locate,
@@ -39,7 +39,18 @@ import {
   stateOf,
 } from "./_positions.ts";
 import { branchNames, createTag, deleteTag, readTag, tagNames } from "./_refs.ts";
-import { baseOf, exclusively, KIND, MAIN, openTable, readVersion, requireTable, type Table, uriOf } from "./_table.ts";
+import {
+  baseOf,
+  exclusively,
+  KIND,
+  MAIN,
+  openTable,
+  readManifestOf,
+  readVersion,
+  requireTable,
+  type Table,
+  uriOf,
+} from "./_table.ts";
 import { verify } from "./_verify.ts";
 import { LanceHandle } from "./handle.ts";
 import { lanceStatics } from "./statics.ts";
@@ -225,7 +236,7 @@ export class LanceBackend implements ObjectBackend {
 
   async #manifest(table: Table, state: State, op: Op): Promise<Manifest> {
     const file = await locate(table, positionOf(state), op);
-    return readManifest(await readVersion(table, file, op));
+    return await readManifestOf(table, file, op);
   }
 
   /** The newest version of a branch, under its own name even when nobody wrote to it. */
