@@ -7,7 +7,9 @@
 
 import { LANCE_ADDON } from "../backends/native.ts";
 import { installAddon } from "./addons.ts";
+import { cacheFolder } from "./cache.ts";
 import { installPeer } from "./peer.ts";
+import { dirname } from "node:path";
 
 const files = Deno.args.filter((a) => !a.startsWith("-"));
 const flags = Deno.args.filter((a) => a.startsWith("-"));
@@ -27,6 +29,8 @@ for (const [name, install] of needs) {
 }
 
 const child = new Deno.Command(Deno.execPath(), {
+  // Tests move HOME; what was installed above must be found all the same.
+  env: { XDG_CACHE_HOME: dirname(cacheFolder()) },
   args: ["test", "-A", "--no-check", "--parallel", ...(files.length > 0 ? files : ["--doc"]), ...flags],
   stdin: "null",
   stdout: "piped",

@@ -126,6 +126,10 @@ async function enterCleanEnvironment(): Promise<() => Promise<void>> {
   const wanted: Record<string, string> = {
     // Deno children keep their cache although HOME moves.
     ...(before["DENO_DIR"] === undefined ? denoDir(before["HOME"]) : {}),
+    // Native addons and the peer stay where they are too.
+    ...(before["XDG_CACHE_HOME"] === undefined && before["HOME"] !== undefined
+      ? { XDG_CACHE_HOME: join(before["HOME"], ".cache") }
+      : {}),
     HOME: home,
     XDG_CONFIG_HOME: join(home, ".config"),
     GIT_CONFIG_GLOBAL: "/dev/null",
