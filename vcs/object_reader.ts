@@ -5,6 +5,7 @@
  * @module
  */
 
+import { redact } from "../engine/io/redact.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import { type Git, gitFailure } from "./_git_process.ts";
 import type { ObjectReader, TreeEntry } from "./adapter.ts";
@@ -98,7 +99,8 @@ export class GitObjectReader implements ObjectReader {
   #ask(text: string, maxBytes = MAX_BYTES): Promise<Answer | undefined> {
     if (this.#closed) return Promise.reject(closed());
     if (this.#process === undefined || this.#process.failed) {
-      this.#process = new CatFile(this.#git.spawn(["cat-file", "--batch-command"]));
+      // An id means the object of that id, and no replacement: what is cached by it stays true.
+      this.#process = new CatFile(this.#git.spawn(["--no-replace-objects", "cat-file", "--batch-command"]));
     }
     return this.#process.ask(text, maxBytes);
   }
@@ -151,6 +153,8 @@ class CatFile {
   readonly #child: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
   readonly #output: ByteStream;
+  /** The end of what the process says on standard error, once that has ended. */
+  readonly #lastWords: Promise<string>;
   readonly #waiting: Question[] = [];
   #unsent = "";
   #reading = false;
@@ -162,6 +166,7 @@ class CatFile {
     child.unref();
     this.#input = child.stdin.getWriter();
     this.#output = new ByteStream(child.stdout.getReader());
+    this.#lastWords = endOf(child.stderr);
   }
 
   ask(text: string, maxBytes: number): Promise<Answer | undefined> {
@@ -180,7 +185,7 @@ class CatFile {
     // Whoever still waits gets an error from the reading loop, since the output ends.
     await this.#input.close().catch(() => {});
     await this.#output.cancel();
-    await this.#child.stderr.cancel();
+    await this.#lastWords;
     await this.#child.status;
   }
 
@@ -230,11 +235,20 @@ class CatFile {
   }
 
   async #deathOf(error: unknown): Promise<VcsError> {
-    const stderr = await new Response(this.#child.stderr).text().catch(() => "");
+    await this.#input.abort().catch(() => {});
+    const stderr = redact(await this.#lastWords).trim();
     const { code } = await this.#child.status;
-    const failure = gitFailure("read objects of the repository", stderr.trim(), code);
+    const failure = gitFailure("read objects of the repository", stderr, code);
     return new VcsError(failure.message, { details: failure.details, cause: error });
   }
+}
+
+/** Reads a stream to its end, so that the process never waits for it, and returns the last part. */
+async function endOf(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) text = (text + decoder.decode(chunk, { stream: true })).slice(-4096);
+  return text;
 }
 
 function closed(): VcsError {
