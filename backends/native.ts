@@ -22,6 +22,12 @@ export interface Addon {
 /** LanceDB: opens the table of a Lance handle. */
 export const LANCE_ADDON: Addon = { kind: "lance", package: "@lancedb/lancedb", version: "0.31.0" };
 
+/** Options of {@link loadAddon}. */
+export interface LoadAddonOptions {
+  /** The environment. @default {the process's own, as far as it may be read} */
+  readonly env?: (name: string) => string | undefined;
+}
+
 const loaded = new Map<string, unknown>();
 
 /** Returns the name of an addon's folder, such as `lance-0.31.0`: another version never takes its place. */
@@ -46,8 +52,8 @@ export function addonCacheFolder(addon: Addon, env: (name: string) => string | u
  * @throws {ConfigError} if it is not installed, naming where it was looked for and the command that installs it.
  * @throws {SandboxError} if the process was not granted what loading needs.
  */
-export async function loadAddon(addon: Addon): Promise<unknown> {
-  const folders = await candidates(addon);
+export async function loadAddon(addon: Addon, options: LoadAddonOptions = {}): Promise<unknown> {
+  const folders = candidates(addon, options.env ?? await readableEnvironment());
   for (const folder of folders) {
     if (loaded.has(folder)) return loaded.get(folder);
     if (!await isInstalled(addon, folder)) continue;
@@ -66,18 +72,23 @@ export async function loadAddon(addon: Addon): Promise<unknown> {
   );
 }
 
-async function candidates(addon: Addon): Promise<string[]> {
+function candidates(addon: Addon, env: (name: string) => string | undefined): string[] {
   const folders: string[] = [];
   // Under `deno run` the executable is Deno's own, and nothing of ours lies beside it.
   if (Deno.build.standalone) folders.push(join(dirname(Deno.execPath()), "addons", addonFolderName(addon)));
-  const readable = new Set<string>();
-  for (const variable of ["HOME", "XDG_CACHE_HOME"]) {
-    if ((await Deno.permissions.query({ name: "env", variable })).state === "granted") readable.add(variable);
-  }
-  const cache = addonCacheFolder(addon, (name) => readable.has(name) ? Deno.env.get(name) : undefined);
+  const cache = addonCacheFolder(addon, env);
   if (cache !== undefined) folders.push(cache);
   if (folders.length === 0) throw notGranted(addon, ["--allow-env=HOME,XDG_CACHE_HOME"], undefined);
   return folders;
+}
+
+async function readableEnvironment(): Promise<(name: string) => string | undefined> {
+  const values = new Map<string, string | undefined>();
+  for (const variable of ["HOME", "XDG_CACHE_HOME"]) {
+    const { state } = await Deno.permissions.query({ name: "env", variable });
+    if (state === "granted") values.set(variable, Deno.env.get(variable));
+  }
+  return (name) => values.get(name);
 }
 
 async function isInstalled(addon: Addon, folder: string): Promise<boolean> {

@@ -5,16 +5,15 @@ import { join } from "node:path";
 
 const ADDON: Addon = { kind: "lance", package: "@example/absent", version: "1.2.3" };
 
-/** Calls `fn` with a cache of its own, as the environment has it. */
-async function withCache(fn: (folder: string) => Promise<void>): Promise<void> {
+/** Calls `fn` with a cache of its own: the folder of addons, and how to load one from there. */
+async function withCache(
+  fn: (folder: string, load: (addon: Addon) => Promise<unknown>) => Promise<void>,
+): Promise<void> {
   const cache = await Deno.makeTempDir({ prefix: "tether-addons-" });
-  const before = Deno.env.get("XDG_CACHE_HOME");
-  Deno.env.set("XDG_CACHE_HOME", cache);
+  const env = (name: string) => name === "XDG_CACHE_HOME" ? cache : undefined;
   try {
-    await fn(join(cache, "tether", "addons"));
+    await fn(join(cache, "tether", "addons"), (addon) => loadAddon(addon, { env }));
   } finally {
-    if (before === undefined) Deno.env.delete("XDG_CACHE_HOME");
-    else Deno.env.set("XDG_CACHE_HOME", before);
     await Deno.remove(cache, { recursive: true });
   }
 }
@@ -30,9 +29,9 @@ async function install(folder: string, source: string, addon: Addon = ADDON): Pr
 }
 
 Deno.test("[L33] a missing addon is named, with where it was looked for and what installs it", async () => {
-  await withCache(async (folder) => {
+  await withCache(async (folder, load) => {
     const place = join(folder, "lance-1.2.3");
-    await assert.rejects(loadAddon(ADDON), (error: unknown) => {
+    await assert.rejects(load(ADDON), (error: unknown) => {
       assert.ok(error instanceof ConfigError);
       assert.equal(error.code, "addon-missing");
       assert.ok(error.message.includes("@example/absent 1.2.3") && error.message.includes(place), error.message);
@@ -43,20 +42,20 @@ Deno.test("[L33] a missing addon is named, with where it was looked for and what
 });
 
 Deno.test("[L33] an addon is loaded once, and only in its own version", async () => {
-  await withCache(async (folder) => {
+  await withCache(async (folder, load) => {
     await install(folder, "globalThis.loads = (globalThis.loads ?? 0) + 1; module.exports = { answer: 42 };");
-    const module = await loadAddon(ADDON);
+    const module = await load(ADDON);
     assert.deepEqual(module, { answer: 42 });
-    assert.equal(await loadAddon(ADDON), module);
+    assert.equal(await load(ADDON), module);
     assert.equal((globalThis as { loads?: number }).loads, 1);
-    await assert.rejects(loadAddon({ ...ADDON, version: "1.2.4" }), ConfigError);
+    await assert.rejects(load({ ...ADDON, version: "1.2.4" }), ConfigError);
   });
 });
 
 Deno.test("[L33] an addon that does not load disables only itself, and the error carries the cause", async () => {
-  await withCache(async (folder) => {
+  await withCache(async (folder, load) => {
     await install(folder, 'throw new Error("libm.so.6: version not found");');
-    await assert.rejects(loadAddon(ADDON), (error: unknown) => {
+    await assert.rejects(load(ADDON), (error: unknown) => {
       assert.ok(error instanceof ConfigError);
       assert.equal(error.code, "addon-broken");
       assert.match(error.message, /libm\.so\.6/);

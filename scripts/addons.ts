@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type Addon, addonCacheFolder, LANCE_ADDON } from "../backends/native.ts";
+import { type Addon, addonCacheFolder, LANCE_ADDON, type LoadAddonOptions } from "../backends/native.ts";
 import { ConfigError } from "../engine/model/errors.ts";
 import { run } from "../engine/io/process.ts";
 import { basename, dirname, join } from "node:path";
@@ -41,8 +41,8 @@ const PLACEHOLDER = "npm:reflect-metadata@0.2.2";
  *
  * @throws {ConfigError} if there is no cache folder or the installation fails.
  */
-export async function installAddon(addon: Addon): Promise<string> {
-  const folder = addonCacheFolder(addon, (name) => Deno.env.get(name));
+export async function installAddon(addon: Addon, options: LoadAddonOptions = {}): Promise<string> {
+  const folder = addonCacheFolder(addon, options.env ?? ((name) => Deno.env.get(name)));
   if (folder === undefined) {
     throw new ConfigError(`Cannot install ${addon.package}: HOME is not set`, { hints: ["export HOME=…"] });
   }
