@@ -1,0 +1,82 @@
+/**
+ * What the library's errors mean: it throws plain errors whose text alone tells them apart (backends §1.9). The wording is
+ * that of version 2.2.2; a test holds the library to it.
+ *
+ * @module
+ */
+
+import {
+  BackendError,
+  type BackendErrorOptions,
+  messageOf,
+  RefConflictError,
+  StateGoneError,
+  StoreNotFoundError,
+} from "../../engine/model/errors.ts";
+import { KIND } from "./_locator.ts";
+
+/** Why the library refused. */
+export type Refusal =
+  | "no-store"
+  | "no-ref"
+  | "no-snapshot"
+  | "no-object"
+  | "ref-exists"
+  | "moved"
+  | "unrelated"
+  | "bad-name"
+  | "bad-id"
+  | "corrupt"
+  | "virtual";
+
+const REFUSALS: readonly (readonly [RegExp, Refusal])[] = [
+  [/^the repository doesn't exist/, "no-store"],
+  [/^(ref|branch) not found /, "no-ref"],
+  [/^snapshot id not found /, "no-snapshot"],
+  [/^object not found/, "no-object"],
+  [/^tag already exists|^icechunk does not allow tag reuse|^branch already exists/, "ref-exists"],
+  [/^branch update conflict/, "moved"],
+  [/ancestry doesn't include `from`/, "unrelated"],
+  [/^invalid ref name/, "bad-name"],
+  [/^Invalid ObjectId|^bad (object|snapshot) id/i, "bad-id"],
+  [/^invalid magic numbers|cannot (de)?serialize|^invalid (compression|spec|file)|deserializ|flatbuffer/i, "corrupt"],
+  [/virtual (chunk|ref)/i, "virtual"],
+];
+
+/** Returns why the library refused; `undefined` for an error that is not the library's, or one nobody has seen yet. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  const cause = error instanceof BackendError ? error.cause : error;
+  const text = messageOf(cause);
+  return REFUSALS.find(([pattern]) => pattern.test(text))?.[1];
+}
+
+/** Returns the error to throw for one of the library's. `what` completes "Cannot". */
+export function libraryError(error: unknown, what: string): BackendError {
+  const options: BackendErrorOptions = { kind: KIND, cause: error };
+  const say = (why: string): string => `Cannot ${what}: ${why}`;
+  switch (refusalOf(error)) {
+    case "no-store":
+      return new StoreNotFoundError(say("there is no Icechunk repository"), options);
+    case "no-ref":
+      return new StateGoneError(say("there is no such branch or tag"), options);
+    case "no-snapshot":
+      return new StateGoneError(say("there is no such snapshot"), options);
+    case "no-object":
+      return new StateGoneError(say("a file of the repository is gone"), options);
+    case "bad-id":
+      return new StateGoneError(say("that is no snapshot id"), options);
+    case "ref-exists":
+      return new RefConflictError(say("the name was used before"), options);
+    case "moved":
+      return new RefConflictError(say("the branch moved meanwhile"), options);
+    case "corrupt":
+      return new BackendError(say("a file of the repository is damaged"), options);
+    default:
+      return new BackendError(say(firstLine(messageOf(error))), options);
+  }
+}
+
+// The rest is the library's own call trace.
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0]?.trim() ?? "";
+}

@@ -1,0 +1,86 @@
+/**
+ * Whether a recorded state is still there: by name, or, `deep`, down to its files (L06).
+ *
+ * @module
+ */
+
+import type { Op, Pin, State, Verdict } from "../backend.ts";
+import { BackendError, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { mapLimit } from "../../engine/io/pool.ts";
+import { refusalOf } from "./_errors.ts";
+import { snapshotOf } from "./_locator.ts";
+import { generationsOf, pinPlace, tagNames, tagTarget } from "./_refs.ts";
+import type { Store } from "./_repository.ts";
+import { readSample } from "./_sample.ts";
+
+/** A state and the pin that should hold it. */
+export interface Recorded {
+  readonly state: State;
+  readonly pin: Pin | undefined;
+}
+
+const PARALLEL = 8;
+
+/** Compares a pin with its state and, `deep`, opens the state and looks for its files. */
+export async function verifyState(
+  store: Store,
+  recorded: Recorded,
+  options: Op & { readonly deep: boolean },
+): Promise<Verdict> {
+  const op: Op = options.signal ? { signal: options.signal } : {};
+  try {
+    const named = recorded.pin
+      ? judge(recorded.pin, snapshotOf(recorded.state), await pinPlace(store, recorded.pin, op))
+      : undefined;
+    if (named && named.status !== "ok") return named;
+    if (!options.deep) return named ?? await shallow(store, snapshotOf(recorded.state), op);
+    const sample = await readSample(store, snapshotOf(recorded.state), op);
+    return { status: "ok", message: named?.message === undefined ? sample : `${named.message}; ${sample}` };
+  } catch (error) {
+    return verdictOf(error);
+  }
+}
+
+/** Compares many pins with their states, for one listing of the tags. */
+export async function verifyPinsOf(
+  store: Store,
+  items: readonly { readonly state: State; readonly pin: Pin }[],
+  op: Op,
+): Promise<readonly Verdict[]> {
+  try {
+    const view = await store.snapshotView({ ...op, what: "list the tags" });
+    const tags = await tagNames(view, op);
+    const living = new Set(tags);
+    return await mapLimit(items, PARALLEL, async ({ state, pin }) => {
+      const tag = living.has(pin.ref) ? pin.ref : generationsOf(pin.id, tags)[0];
+      const snapshot = tag === undefined ? undefined : await tagTarget(view, tag, op);
+      return judge(pin, snapshotOf(state), tag === undefined || snapshot === undefined ? undefined : { snapshot, tag });
+    }, op.signal);
+  } catch (error) {
+    return items.map(() => verdictOf(error));
+  }
+}
+
+function judge(
+  pin: Pin,
+  wanted: string,
+  found: { readonly snapshot: string; readonly tag?: string } | undefined,
+): Verdict {
+  if (!found) return { status: "missing", message: `tag "${pin.ref}" does not exist` };
+  if (found.snapshot !== wanted) return { status: "drifted", message: `tag "${found.tag}" is at "${found.snapshot}"` };
+  return found.tag === pin.ref ? { status: "ok" } : { status: "ok", message: `held by tag "${found.tag}"` };
+}
+
+/** Without a pin only a state that is gone is certain. */
+async function shallow(store: Store, snapshot: string, op: Op): Promise<Verdict> {
+  await store.requireSnapshot(snapshot, { ...op, what: `read "${snapshot}"` });
+  return { status: "unknown", message: "not pinned; only a deep check opens it" };
+}
+
+/** Only an authoritative "does not exist" is missing, and only bytes that were read can be wrong. */
+function verdictOf(error: unknown): Verdict {
+  if (!(error instanceof BackendError)) throw error;
+  const gone = error instanceof StateGoneError || error instanceof StoreNotFoundError;
+  const status = gone ? "missing" : refusalOf(error) === "corrupt" ? "drifted" : "unknown";
+  return { status, message: error.reason, cause: error };
+}
