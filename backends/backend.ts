@@ -283,8 +283,15 @@ export interface ObjectBackend extends AsyncDisposable {
   deleteWorkingRef?(locator: Locator, ref: string, op?: Op): Promise<void>;
   /** Refs beginning `tether.ws.`, of every dataset. */
   listWorkingRefs?(locator: Locator, op?: Op): Promise<readonly string[]>;
-  /** Why a working ref cannot be deleted now; `undefined` when it can. */
-  workingRefBlockers?(locator: Locator, ref: string, op?: Op): Promise<string | undefined>;
+  /**
+   * Why a working ref cannot be deleted; `undefined` when it can. `ignoring` names native refs that the same plan releases
+   * before it, and so do not count (L04).
+   */
+  workingRefBlockers?(
+    locator: Locator,
+    ref: string,
+    options?: Op & { ignoring?: ReadonlySet<string> },
+  ): Promise<string | undefined>;
   renameWorkingRef?(locator: Locator, from: string, to: string, op?: Op): Promise<string>;
 
   // "promote" / "merge"

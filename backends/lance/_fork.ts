@@ -90,10 +90,14 @@ export async function removeBranch(table: Table, name: string, op: Op): Promise<
   }, op);
 }
 
-/** Returns why a branch cannot be deleted now; `undefined` when it can. */
-export async function blockersOf(table: Table, name: string, op: Op): Promise<string | undefined> {
+/** Returns why a branch cannot be deleted; `undefined` when it can, or could once the refs to ignore are gone. */
+export async function blockersOf(
+  table: Table,
+  name: string,
+  options: Op & { readonly ignoring?: ReadonlySet<string> },
+): Promise<string | undefined> {
   if (name === MAIN) return "it is the main branch";
-  const holders = await holdersOf(table, name, op);
+  const holders = await holdersOf(table, name, options);
   return holders.length === 0 ? undefined : `it is held by ${enumerate(holders)}`;
 }
 

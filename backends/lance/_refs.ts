@@ -130,17 +130,20 @@ export async function deleteBranch(table: Table, name: string): Promise<void> {
 
 /**
  * Returns what resolves into a branch and would break without it: tags on it, branches made from it or kept in its folder,
- * whoever made them (L04). Empty when it can be deleted.
+ * whoever made them (L04). Empty when it can be deleted, or could once the refs to ignore are gone.
  */
-export async function holdersOf(table: Table, name: string, op: Op): Promise<readonly string[]> {
-  const [tags, branches] = [await listTags(table, op), await listBranches(table, op)];
+export async function holdersOf(
+  table: Table,
+  name: string,
+  options: Op & { readonly ignoring?: ReadonlySet<string> },
+): Promise<readonly string[]> {
+  const [tags, branches] = [await listTags(table, options), await listBranches(table, options)];
   const own = branches.find((b) => b.name === name);
+  const holds = (b: Branch): boolean => b.parent === name || descends(b, own) || b.name.startsWith(`${name}/`);
+  const counts = (ref: { readonly name: string }): boolean => !options.ignoring?.has(ref.name);
   return [
-    ...tags.filter((t) => t.branch === name).map((t) => `tag "${t.name}" (version ${t.version})`),
-    ...branches.filter((b) =>
-      b.name !== name && (b.parent === name || descends(b, own) || b.name.startsWith(`${name}/`))
-    )
-      .map((b) => `branch "${b.name}"`),
+    ...tags.filter((t) => t.branch === name && counts(t)).map((t) => `tag "${t.name}" (version ${t.version})`),
+    ...branches.filter((b) => b.name !== name && holds(b) && counts(b)).map((b) => `branch "${b.name}"`),
   ];
 }
 

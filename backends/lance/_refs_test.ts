@@ -114,6 +114,12 @@ Deno.test("[L04] whatever resolves into a branch holds it, whoever made it", asy
     'branch "c"',
     'branch "orphan"',
   ]);
+  const ignoring = new Set(["mine", "b", "orphan", "a/below"]);
+  assert.deepEqual(
+    await holdersOf(table, "a", { ignoring }),
+    ['branch "c"'],
+    "what a plan releases first does not count",
+  );
   assert.deepEqual(await holdersOf(table, "b", {}), ['branch "c"']);
   assert.deepEqual(await holdersOf(table, "c", {}), []);
 });

@@ -198,8 +198,12 @@ export class LanceBackend implements ObjectBackend {
     return (await branchNames(table, op)).filter((name) => name.startsWith(WORKING_REF_PREFIX));
   }
 
-  async workingRefBlockers(locator: Locator, ref: string, op: Op = {}): Promise<string | undefined> {
-    return await blockersOf(await this.#existing(locator, op), ref, op);
+  async workingRefBlockers(
+    locator: Locator,
+    ref: string,
+    options: Op & { readonly ignoring?: ReadonlySet<string> } = {},
+  ): Promise<string | undefined> {
+    return await blockersOf(await this.#existing(locator, options), ref, options);
   }
 
   async history(
