@@ -20,7 +20,7 @@ import { selectKeys } from "../model/keys.ts";
 import { contentState, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
-import { type Action, Plan } from "../plan/plan.ts";
+import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
 import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObjectOrThrow, wantsPin } from "./fan_out.ts";
@@ -91,9 +91,6 @@ export async function selectForCommit(ctx: Context, selectors: readonly string[]
 
 /** Plans a commit. Nothing is written. */
 export async function planCommit(ctx: Context, options: CommitPlanOptions): Promise<Plan> {
-  if (options.message.trim() === "") {
-    throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
-  }
   await requireOnBookmark(ctx, "commit");
   const { objects } = await selectForCommit(ctx, options.keys);
   const standing = await standingOf(ctx);
@@ -103,77 +100,91 @@ export async function planCommit(ctx: Context, options: CommitPlanOptions): Prom
     options.snapshot === false ? ctx.workspace.lastSnapshot[o.key] ?? o.state : undefined;
   const { values, errors } = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
   if (errors.size > 0) throw new MultiObjectError(`Cannot read ${errors.size} object(s) to commit`, errors);
+  // An object this checkout cannot have moved sits where its manifest says.
+  const states = new Map(objects.map((o) => {
+    const read = values.get(o.key) ?? (isMoving(o, standing) ? cached(o) : undefined);
+    return [o.key, read ?? o.state] as const;
+  }));
+  return await planRecording(ctx, { ...options, objects, states, moving, pull: false });
+}
 
-  const states = new Map(
-    objects.map((o) => [o.key, values.get(o.key) ?? (isMoving(o, standing) ? cached(o) : null) ?? o.state]),
-  );
-  const actions: Action[] = [];
-  const notes: string[] = [];
+/** What a commit or a pull records. */
+export interface Recording extends CommitPlanOptions {
+  readonly objects: readonly ObjectManifest[];
+  /** What each object is at now. */
+  readonly states: ReadonlyMap<string, State | null>;
+  /** Those that were read, whose writers must be quiet. */
+  readonly moving: readonly ObjectManifest[];
+  /** Whether upstream is taken in: objects leave the position they were registered at. */
+  readonly pull: boolean;
+}
+
+/** Plans the recording of states that were read. */
+export async function planRecording(ctx: Context, input: Recording): Promise<Plan> {
+  const { objects, states, message, keys } = input;
+  if (message.trim() === "") {
+    throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
+  }
+  const moving = new Set(input.moving.map((o) => o.key));
   const decided = await eachObjectOrThrow(ctx, objects, {
     verb: "planning",
     failure: "Cannot plan the commit",
-    ...pickSignal(options),
+    ...pickSignal(input),
     fn: async (bound) => {
-      const state = states.get(bound.object.key);
+      const { key, locator } = bound.object;
+      const state = states.get(key);
       if (!state) throw new ConfigError("It has no state to record", { code: "no-state" });
-      if (isMoving(bound.object, standing) && !options.force) {
-        await bound.backend.checkQuiescence?.(
-          bound.object.locator,
-          ctx.workspace.workingRefs[bound.object.key],
-          pickSignal(options),
-        );
+      if (moving.has(key) && !input.force) {
+        await bound.backend.checkQuiescence?.(locator, ctx.workspace.workingRefs[key], pickSignal(input));
       }
       return { bound, action: await decide(ctx, bound, state) };
     },
   });
-  if (options.keys && options.keys.length > 0) {
-    await refusePartialScopes(ctx, [...decided.values()].map((d) => d.bound), options);
-  }
-  for (const object of objects) {
-    const action = decided.get(object.key)?.action;
-    if (action) actions.push(action);
-    else notes.push(`${object.key}: unchanged`);
-  }
-  if (options.strict) refuseObserved(actions);
-  if (actions.length > 0) actions.push(vcsCommitAction(ctx, options.message));
+  const selective = keys !== undefined && keys.length > 0;
+  if (selective) await refusePartialScopes(ctx, [...decided.values()].map((d) => d.bound), input);
+  const actions = objects.flatMap((o) => decided.get(o.key)?.action ?? []);
+  if (input.strict) refuseObserved(actions);
   return new Plan({
     command: "commit",
     createdAt: seconds(ctx.env.now()),
     context: {
-      message: options.message,
+      message,
       manifest_hash: ctx.manifestHash(),
       states: Object.fromEntries([...states].flatMap(([k, s]) => s ? [[k, s]] : [])),
       workspace_id: ctx.workspace.workspaceId,
-      pull: false,
-      ...(options.keys && options.keys.length > 0 ? { keys: objects.map((o) => o.key) } : {}),
+      pull: input.pull,
+      ...(selective ? { keys: objects.map((o) => o.key) } : {}),
     },
-    notes,
-    preconditions: [
-      {
-        kind: "workspace_id",
-        expected: ctx.workspace.workspaceId,
-        key: null,
-        params: {},
-        detail: "Cannot apply the plan: it was made in another checkout than {observed}",
-      },
-      {
-        kind: "workspace_bookmark",
-        expected: ctx.workspace.bookmark,
-        key: null,
-        params: {},
-        detail:
-          `Cannot apply the plan: it was made on bookmark "${ctx.workspace.bookmark}", the checkout is on {observed}`,
-      },
-      {
-        kind: "manifest_hash",
-        expected: ctx.manifestHash(),
-        key: null,
-        params: {},
-        detail: "Cannot apply the plan: the manifests changed since it was made",
-      },
-    ],
-    actions,
+    notes: objects.filter((o) => !decided.get(o.key)?.action).map((o) => `${o.key}: unchanged`),
+    preconditions: placePreconditions(ctx),
+    actions: actions.length > 0 ? [...actions, vcsCommitAction(ctx, message)] : [],
   });
+}
+
+/** What binds a plan to this checkout, its bookmark and its manifests. */
+export function placePreconditions(ctx: Context): Precondition[] {
+  const { workspaceId, bookmark } = ctx.workspace;
+  const base = { key: null, params: {} };
+  return [
+    {
+      ...base,
+      kind: "workspace_id",
+      expected: workspaceId,
+      detail: "Cannot apply the plan: it was made in another checkout than {observed}",
+    },
+    {
+      ...base,
+      kind: "workspace_bookmark",
+      expected: bookmark,
+      detail: `Cannot apply the plan: it was made on bookmark "${bookmark}", the checkout is on {observed}`,
+    },
+    {
+      ...base,
+      kind: "manifest_hash",
+      expected: ctx.manifestHash(),
+      detail: "Cannot apply the plan: the manifests changed since it was made",
+    },
+  ];
 }
 
 function vcsCommitAction(ctx: Context, message: string): Action {

@@ -6,7 +6,7 @@
 
 import type { ObjectBackend, Verdict } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
-import { historyObjects } from "../history/references.ts";
+import { historyObjects } from "./history_objects.ts";
 import { namespaceOf, storeOf } from "../kinds.ts";
 import { BackendError, messageOf } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
@@ -86,7 +86,7 @@ async function atOne(ctx: Context, options: VerifyOptions, warnings: string[]): 
 async function inHistory(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Subject[]> {
   const completeness = await ctx.vcs.completeness();
   if (!completeness.complete) warnings.push(`Partial: ${completeness.reason}`);
-  const history = await historyObjects(ctx);
+  const history = await historyObjects(ctx, options);
   warnings.push(...history.warnings);
   const keys = new Set(selectKeys(options.keys, new Set(history.objects.map((o) => o.manifest.key))));
   return history.objects
