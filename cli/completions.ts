@@ -41,10 +41,11 @@ export function define(command: Command, context: Context): void {
 const BASH = String.raw`# tether completion for bash
 _tether() {
   local line
+  local -a words=("${"$"}{COMP_WORDS[@]:1:COMP_CWORD}")
   COMPREPLY=()
   while IFS= read -r line; do
     COMPREPLY+=("$(printf '%q' "${"$"}{line%%$'\t'*}")")
-  done < <(tether __complete -- "${"$"}{COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  done < <(tether __complete -- "${"$"}{words[@]//\\/}" 2>/dev/null)
 }
 complete -o default -F _tether tether
 `;

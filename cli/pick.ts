@@ -21,6 +21,7 @@ export async function pickPosition(context: Context, entries: readonly LogEntry[
   context.ui.raw("which one? [#1] ", "err");
   const answer = await context.world.readLine();
   if (answer === undefined) {
+    context.ui.raw("\n", "err");
     throw new ConfigError("Cannot pick a state: standard input has no answer", {
       code: "pick",
       hints: ["tether log LOCATOR --kind KIND lists the states, --at STATE chooses one"],
