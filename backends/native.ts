@@ -16,6 +16,7 @@ export interface Addon {
   readonly kind: string;
   /** npm package. */
   readonly package: string;
+  /** Exact version. */
   readonly version: string;
 }
 

@@ -14,11 +14,17 @@ import { basename, dirname } from "node:path";
 
 /** What tether itself calls of a table of `@lancedb/lancedb`; it has everything else that package documents. */
 export interface LanceTable {
+  /** Returns the version it is on. */
   version(): Promise<number>;
+  /** Returns the number of rows. */
   countRows(): Promise<number>;
+  /** Appends rows as a new version. */
   add(rows: readonly Readonly<Record<string, unknown>>[]): Promise<unknown>;
+  /** Moves it to a version, where it can only be read. */
   checkout(version: number): Promise<void>;
+  /** Returns what opens it on a branch. */
   branches(): Promise<{ checkout(name: string, version?: number): Promise<LanceTable> }>;
+  /** Releases what it holds. */
   close(): void;
 }
 
@@ -42,10 +48,15 @@ export interface LanceHandleData {
 
 /** Handle of the kind `lance`. */
 export class LanceHandle implements Handle {
+  /** Class name. */
   readonly type = "LanceHandle";
+  /** The table's address as the locator spells it. */
   readonly key: string;
+  /** Whether {@link LanceHandle.table} can only be read. */
   readonly readOnly: boolean;
+  /** The branch it is on. */
   readonly branch: string;
+  /** The version, which a writable handle moves on from. */
   readonly version: number | bigint;
   readonly #data: LanceHandleData;
   #table: Promise<LanceTable> | undefined;
@@ -66,6 +77,7 @@ export class LanceHandle implements Handle {
     return this.readOnly ? `${uri}#${this.branch}@v${this.version}` : `${uri}#${this.branch}`;
   }
 
+  /** Returns the handle as plain data. */
   toJSON(): HandleJson {
     const { uri, tag } = this.#data;
     return {
@@ -90,6 +102,7 @@ export class LanceHandle implements Handle {
     return this.#table;
   }
 
+  /** Closes the table if it was opened. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#table?.catch(() => {});
     this.#close?.();
