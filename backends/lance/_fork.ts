@@ -61,10 +61,16 @@ export async function fork(table: Table, from: Source, options: ForkOptions): Pr
     if (head && samePosition(head, source)) return name;
     const blocked = head !== undefined && await isHeld(held, name, source, options);
     const target = blocked ? await freeSibling(held, name, options) : name;
-    // From here on the call goes through: an abort in between would leave the name without a branch.
-    options.signal?.throwIfAborted();
-    if (head && !blocked) await deleteBranch(held, name);
-    await createBranch(held, source, { name: target, now: options.now() });
+    const branch = await plan(held, source, { name: target, now: options.now() }, options);
+    if (head && !blocked) {
+      // Looked at again: what is deleted is what was compared.
+      const again = await headOf(held, name, options);
+      compareHead(name, again, stateOf(head));
+      // From here on the call goes through: an abort in between would leave the name without a branch.
+      options.signal?.throwIfAborted();
+      await deleteBranch(held, name);
+    } else options.signal?.throwIfAborted();
+    await make(held, branch);
     return target;
   }, options);
 }
@@ -117,36 +123,52 @@ async function freeSibling(table: Table, name: string, op: Op): Promise<string> 
   }
 }
 
-async function createBranch(
+/** A branch about to be made: everything that could refuse it has been read. */
+interface PlannedBranch {
+  readonly name: string;
+  readonly source: Position;
+  readonly files: BranchFiles;
+  /** Size of the source's manifest file in bytes. */
+  readonly manifestSize: number;
+  /** Lineage of the source's branch. */
+  readonly lineage: readonly Lineage[];
+  readonly now: Date;
+}
+
+async function plan(
   table: Table,
   source: Position,
   target: { readonly name: string; readonly now: Date },
-): Promise<void> {
-  const { name, now } = target;
-  const version = await locate(table, source, {});
-  const file = await readVersion(table, version, {});
+  op: Op,
+): Promise<PlannedBranch> {
+  const version = await locate(table, source, op);
+  const file = await readVersion(table, version, op);
+  const parent = source.branch === MAIN ? undefined : await readBranch(table, source.branch, op);
   const files = undamaged(table, version, () =>
     cloneForBranch(file, {
-      branch: name,
+      branch: target.name,
       ...(source.branch === MAIN ? {} : { sourceBranch: source.branch }),
       sourceUri: branchUri(table, source.branch),
       transactionId: crypto.randomUUID(),
-      now,
+      now: target.now,
     }));
-  if (!await adoptLeftover(table, target, files)) {
+  return { ...target, source, files, manifestSize: file.bytes.length, lineage: parent?.lineage ?? [] };
+}
+
+async function make(table: Table, branch: PlannedBranch): Promise<void> {
+  const { name, source, files, now, manifestSize } = branch;
+  if (!await adoptLeftover(table, branch)) {
     await table.storage.put(branchKey(name, `_transactions/${files.transactionName}`), files.transaction);
     const { written } = await table.storage.putIfAbsent(manifestKey(name, source.version), files.manifest);
     if (!written) throw madeMeanwhile(name);
   }
+  const id = crypto.randomUUID().replaceAll("-", "");
   const made = await createBranchRef(table, {
     name,
     parent: source.branch,
     parentVersion: source.version,
-    lineage: [...await lineageOf(table, source.branch), {
-      version: source.version,
-      id: crypto.randomUUID().replaceAll("-", ""),
-    }],
-    manifestSize: file.bytes.length,
+    lineage: [...branch.lineage, { version: source.version, id }],
+    manifestSize,
     now,
   });
   if (!made) throw madeMeanwhile(name);
@@ -159,22 +181,18 @@ async function createBranch(
  * @throws {ConcurrentChangeError} if they may be another writer's at work.
  * @throws {RefConflictError} if something resolves into them.
  */
-async function adoptLeftover(
-  table: Table,
-  target: { readonly name: string; readonly now: Date },
-  wanted: BranchFiles,
-): Promise<boolean> {
-  const { name } = target;
+async function adoptLeftover(table: Table, wanted: PlannedBranch): Promise<boolean> {
+  const { name } = wanted;
   const versions = await listVersions(table, name, {});
   const [newest] = versions;
   if (!newest) return false;
   if (await readBranch(table, name, {})) throw madeMeanwhile(name);
   if (versions.length === 1) {
     const found = await readVersion(table, newest, {});
-    if (sameClone(found.message, parseManifestFile(Uint8Array.from(wanted.manifest)).message)) return true;
+    if (sameClone(found.message, parseManifestFile(Uint8Array.from(wanted.files.manifest)).message)) return true;
   }
   const written = (await table.storage.head(newest.key))?.modified?.getTime() ?? 0;
-  if (target.now.getTime() - written < LEFTOVER_AGE_MS) {
+  if (wanted.now.getTime() - written < LEFTOVER_AGE_MS) {
     throw new ConcurrentChangeError(
       `Cannot create branch "${name}" of "${table.uri}": another program is making or deleting it`,
       { kind: KIND, hints: ["Run the command again in a minute"] },
@@ -184,10 +202,6 @@ async function adoptLeftover(
   if (holders.length > 0) throw heldError(table, name, holders);
   await table.storage.deleteFolder(branchFolder(name));
   return false;
-}
-
-async function lineageOf(table: Table, parent: string): Promise<readonly Lineage[]> {
-  return parent === MAIN ? [] : (await readBranch(table, parent, {}))?.lineage ?? [];
 }
 
 /** Checks a name against Lance's rules for branches, which tether's own names meet but for an end in `.lock`. */

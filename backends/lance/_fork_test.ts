@@ -1,8 +1,16 @@
 import { strict as assert } from "node:assert";
-import { BackendError, ConcurrentChangeError, RefConflictError, RefMovedError } from "../../engine/model/errors.ts";
+import {
+  BackendError,
+  CapabilityError,
+  ConcurrentChangeError,
+  RefConflictError,
+  RefMovedError,
+} from "../../engine/model/errors.ts";
 import { ABSENT, DEFAULT_SETTINGS } from "../backend.ts";
 import { lanceRows, withLanceTable } from "../../tests/helpers/lance_data.ts";
 import { fork, head, REF, type Setting, setting, write } from "./_test_setting.ts";
+import { buildManifestFile, parseManifestFile } from "./_manifest.ts";
+import { manifestKey } from "./_table.ts";
 import { LanceBackend } from "./lance.ts";
 
 Deno.test("[backends 3.5] a branch that a pin holds is reset by a sibling, and a sibling by the next", async () => {
@@ -160,4 +168,18 @@ Deno.test("[backends 1.10] of many that create one branch, one does: in one proc
       }
     }
   });
+});
+
+Deno.test("[L43] a reset that cannot be carried out leaves the branch as it was", async () => {
+  await using s = await setting();
+  const ref = await fork(s);
+  const written = await write(s, ref);
+  const key = `${s.path}/${manifestKey("main", 2n)}`;
+  const file = parseManifestFile(await Deno.readFile(key));
+  await Deno.writeFile(key, buildManifestFile(new Uint8Array(), file.message.with(21, undefined).with(10, 1n << 40n)));
+  await assert.rejects(fork(s), CapabilityError);
+  assert.deepEqual(await head(s, ref), written);
+  await Deno.truncate(key, 40);
+  await assert.rejects(fork(s), BackendError);
+  assert.deepEqual(await head(s, ref), written);
 });
