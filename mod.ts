@@ -97,6 +97,7 @@ export {
   tierOf,
   type Verdict,
 } from "./backends/backend.ts";
-export { knownKinds, registerBackend } from "./backends/catalog.ts";
+export { knownKinds } from "./backends/catalog.ts";
+export { type BackendSource, registerBackend } from "./engine/host/register.ts";
 export { detectVcs } from "./vcs/detect.ts";
 export type * from "./vcs/adapter.ts";
