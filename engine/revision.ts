@@ -6,6 +6,7 @@
 
 import type { Context } from "./context.ts";
 import { parseManifest } from "./files/manifests.ts";
+import { datasetRootAt } from "./history/dataset_at.ts";
 import { compareCodePoints } from "./model/json.ts";
 import type { ObjectManifest } from "./model/manifest.ts";
 import { ConfigError } from "./model/errors.ts";
@@ -20,11 +21,12 @@ export async function manifestsAt(ctx: Context, rev: string): Promise<ReadonlyMa
   return await manifestsOf(ctx, await ctx.vcs.resolve(rev));
 }
 
-/** As {@link manifestsAt}, for a commit id. */
+/** As {@link manifestsAt}, for a commit id. The dataset may have lain elsewhere in the repository then. */
 export async function manifestsOf(ctx: Context, commit: string): Promise<ReadonlyMap<string, ObjectManifest>> {
   const decoder = new TextDecoder();
   const found: ObjectManifest[] = [];
-  for (const [path, bytes] of await ctx.vcs.manifestsAt(commit)) {
+  const root = await datasetRootAt(ctx.vcs, commit, ctx.config.datasetId);
+  for (const [path, bytes] of await ctx.vcs.manifestsAt(commit, root)) {
     found.push(parseManifest(decoder.decode(bytes), `${path} at ${commit.slice(0, 12)}`));
   }
   found.sort((a, b) => compareCodePoints(a.key, b.key));

@@ -146,8 +146,12 @@ export interface VcsAdapter extends AsyncDisposable {
   treeOf(commit: string): Promise<string | undefined>;
   /** Returns a file's bytes at a commit; `undefined` when no file is there. */
   fileAt(commit: string, path: string): Promise<Uint8Array | undefined>;
-  /** Returns all `*.toml` files below `<rel>/.tether/objects` at a commit, by path, with their bytes. */
-  manifestsAt(commit: string): Promise<ReadonlyMap<string, Uint8Array>>;
+  /**
+   * Returns all `*.toml` files below `<root>/.tether/objects` at a commit, by path, with their bytes.
+   *
+   * @param root Where the dataset lay then, as in {@link Location.rel}. Default: where it lies now.
+   */
+  manifestsAt(commit: string, root?: string): Promise<ReadonlyMap<string, Uint8Array>>;
   /** Returns the commits history consists of, newest first (formats §15.4). */
   history(): Promise<readonly HistoryCommit[]>;
   /** Returns every manifest the index of any checkout names, of any dataset and conflict stage (L01); none under jj. */

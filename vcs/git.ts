@@ -119,9 +119,8 @@ class GitAdapter implements VcsAdapter {
     return entry?.type === "file" ? await this.#reader.blob(entry.id) : undefined;
   }
 
-  async manifestsAt(commit: string): Promise<ReadonlyMap<string, Uint8Array>> {
-    const { rel } = this.location;
-    const folder = rel === "." ? ".tether/objects" : `${rel}/.tether/objects`;
+  async manifestsAt(commit: string, root = this.location.rel): Promise<ReadonlyMap<string, Uint8Array>> {
+    const folder = root === "." ? ".tether/objects" : `${root}/.tether/objects`;
     const tree = await this.treeOf(commit);
     if (tree === undefined) throw new VcsError(`Cannot read commit "${commit}": the repository lacks it`);
     const entry = await objectAt(this.#reader, tree, folder);

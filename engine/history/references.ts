@@ -1,0 +1,232 @@
+/**
+ * The reference set: every manifest that history names, wherever its dataset lay then (formats §15.4, §19.1, §19.2).
+ *
+ * History is walked by object id. A tree or blob that many commits share is read once, and what was learnt of it is kept on
+ * disk, so a second run costs the new commits only.
+ *
+ * @module
+ */
+
+import type { HistoryCommit, VcsAdapter } from "../../vcs/adapter.ts";
+import { parseManifest, pinIdsIn } from "../files/manifests.ts";
+import { MAX_TOML_BYTES } from "../files/toml.ts";
+import { ConfigError, messageOf, VcsError } from "../model/errors.ts";
+import { historyDigest } from "../model/hash.ts";
+import type { ObjectManifest } from "../model/manifest.ts";
+import { HistoryCache } from "./_cache.ts";
+import { type DatasetTree, DatasetTrees, readTree } from "./dataset_trees.ts";
+
+/** Where a manifest was met: in a commit that holds it, the newest as a rule. */
+export interface Origin {
+  readonly commit: string;
+  /** From the VCS root, with `/`. */
+  readonly path: string;
+  /** Whether its dataset is this one, or has no id to tell by. Pins count either way; objects only of one's own. */
+  readonly own: boolean;
+}
+
+/** One manifest of history. */
+export type HistoricManifest =
+  & Origin
+  & { readonly blob: string }
+  & (
+    | { readonly type: "manifest"; readonly manifest: ObjectManifest }
+    /** It does not parse; its pins are known by their form alone. */
+    | { readonly type: "broken"; readonly error: ConfigError; readonly pinIds: readonly string[] }
+    /** Its content is not known, so what it refers to is not either. */
+    | { readonly type: "unreadable"; readonly reason: string }
+  );
+
+/** Options of {@link readHistory}. */
+export interface HistoryOptions {
+  readonly datasetId: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: { readonly verb: string; readonly done: number; readonly total: number }) => void;
+}
+
+/** History at one moment. */
+export interface History {
+  /** The commits it consists of, newest first. */
+  readonly commits: readonly HistoryCommit[];
+  /** Stands for the set of commits (formats §15.4, §18). */
+  readonly digest: string;
+  /** Yields each distinct manifest once, in no order. */
+  manifests(): AsyncGenerator<HistoricManifest>;
+}
+
+/** How many commits are looked at together: their objects travel in one go. */
+const COMMITS_AT_ONCE = 64;
+const BLOBS_AT_ONCE = 256;
+
+/** Reads which commits history consists of now, and digests them; their manifests are read on demand. */
+export async function readHistory(vcs: VcsAdapter, options: HistoryOptions): Promise<History> {
+  const commits = await vcs.history();
+  const trees = new DatasetTrees(vcs.objects());
+  return {
+    commits,
+    digest: await digestOf(commits, trees),
+    manifests: () => walk(vcs, { ...options, commits, trees }),
+  };
+}
+
+/**
+ * Digests the commits. A working-copy commit of jj counts as the manifests it holds, so that an edit elsewhere changes
+ * nothing (formats §18).
+ */
+async function digestOf(commits: readonly HistoryCommit[], trees: DatasetTrees): Promise<string> {
+  const ids = new Set<string>();
+  for (const { id, tree, workingCopy } of commits) {
+    if (!workingCopy) ids.add(id);
+    else {for (const dataset of await trees.find(tree)) {
+        for (const { blob } of await trees.manifests(dataset)) ids.add(blob);
+      }}
+  }
+  return historyDigest(ids);
+}
+
+interface Walk extends HistoryOptions {
+  readonly commits: readonly HistoryCommit[];
+  readonly trees: DatasetTrees;
+}
+
+async function* walk(vcs: VcsAdapter, options: Walk): AsyncGenerator<HistoricManifest> {
+  const cache = new HistoryCache(vcs.location.sharedDir);
+  const blobs = new BlobCollector(vcs, options);
+  yield* blobs.collect(cache);
+  const { wanted } = blobs;
+  const total = wanted.size;
+  const progress = (): void => options.onProgress?.({ verb: "reading manifests", done: total - wanted.size, total });
+  for await (const [blob, manifest] of cache.manifests((id) => wanted.has(id))) {
+    const origin = wanted.get(blob);
+    if (origin === undefined) continue;
+    wanted.delete(blob);
+    yield { ...origin, blob, type: "manifest", manifest };
+  }
+  const rest = [...wanted];
+  for (let at = 0; at < rest.length; at += BLOBS_AT_ONCE) {
+    options.signal?.throwIfAborted();
+    const batch = rest.slice(at, at + BLOBS_AT_ONCE);
+    const results = await Promise.all(batch.map(([blob, origin]) => readManifest(vcs, blob, origin)));
+    const parsed = results.flatMap((r) => r.type === "manifest" ? [[r.blob, r.manifest] as const] : []);
+    await cache.addManifests(new Map(parsed));
+    for (const [blob] of batch) wanted.delete(blob);
+    progress();
+    yield* results;
+  }
+}
+
+async function readManifest(vcs: VcsAdapter, blob: string, origin: Origin): Promise<HistoricManifest> {
+  let bytes: Uint8Array | undefined;
+  let reason = "the repository lacks its object";
+  try {
+    bytes = await vcs.objects().blob(blob, { maxBytes: MAX_TOML_BYTES });
+  } catch (error) {
+    if (!(error instanceof VcsError) || error.code !== "object-too-large") throw error;
+    reason = messageOf(error);
+  }
+  if (bytes === undefined) return { ...origin, blob, type: "unreadable", reason };
+  const text = new TextDecoder().decode(bytes);
+  try {
+    const name = `${origin.path} at ${origin.commit.slice(0, 12)}`;
+    return { ...origin, blob, type: "manifest", manifest: parseManifest(text, name) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { ...origin, blob, type: "broken", error, pinIds: pinIdsIn(text) };
+  }
+}
+
+/** Goes through the trees of history and collects the blobs of manifests, each with one place where it was met. */
+class BlobCollector {
+  readonly wanted = new Map<string, Origin>();
+  readonly #vcs: VcsAdapter;
+  readonly #walk: Walk;
+  /** Trees below `.tether/objects` that were gone through, by whether their dataset is this one. */
+  readonly #visited = new Set<string>();
+
+  constructor(vcs: VcsAdapter, walk: Walk) {
+    this.#vcs = vcs;
+    this.#walk = walk;
+  }
+
+  /** Yields what could not be looked into. */
+  async *collect(cache: HistoryCache): AsyncGenerator<HistoricManifest> {
+    const { commits, signal, onProgress } = this.#walk;
+    const known = await cache.trees();
+    const learnt = new Map<string, readonly DatasetTree[]>();
+    for (let at = 0; at < commits.length; at += COMMITS_AT_ONCE) {
+      signal?.throwIfAborted();
+      const batch = commits.slice(at, at + COMMITS_AT_ONCE);
+      const troubles = await Promise.all(batch.map((commit) => this.#commit(commit, known, learnt)));
+      yield* troubles.filter((trouble) => trouble !== undefined);
+      onProgress?.({ verb: "reading commits", done: at + batch.length, total: commits.length });
+    }
+    await cache.addTrees(learnt);
+  }
+
+  async #commit(
+    commit: HistoryCommit,
+    known: ReadonlyMap<string, readonly DatasetTree[]>,
+    learnt: Map<string, readonly DatasetTree[]>,
+  ): Promise<HistoricManifest | undefined> {
+    try {
+      let datasets = known.get(commit.tree);
+      if (datasets === undefined) learnt.set(commit.tree, datasets = await this.#walk.trees.find(commit.tree));
+      await Promise.all(datasets.map((dataset) => this.#dataset(dataset, commit.id)));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof VcsError) || error.code !== "object-missing") throw error;
+      const origin: Origin = { commit: commit.id, path: ".", own: true };
+      return { ...origin, blob: commit.tree, type: "unreadable", reason: error.message };
+    }
+  }
+
+  async #dataset(dataset: DatasetTree, commit: string): Promise<void> {
+    const own = await this.#walk.trees.isOwn(dataset, this.#walk.datasetId);
+    const folder = dataset.root === "." ? ".tether/objects" : `${dataset.root}/.tether/objects`;
+    await this.#folder(dataset.objects, { commit, path: folder, own });
+  }
+
+  async #folder(tree: string, at: Origin): Promise<void> {
+    const visit = `${at.own} ${tree}`;
+    if (this.#visited.has(visit)) return;
+    this.#visited.add(visit);
+    await Promise.all((await readTree(this.#vcs.objects(), tree)).map(async ({ name, id, type }) => {
+      const origin = { ...at, path: `${at.path}/${name}` };
+      if (type === "folder") await this.#folder(id, origin);
+      else if (type === "file" && name.endsWith(".toml")) this.#blob(id, origin);
+    }));
+  }
+
+  /** One's own dataset wins over a copy in another. */
+  #blob(blob: string, origin: Origin): void {
+    const other = this.wanted.get(blob);
+    if (other === undefined || (origin.own && !other.own)) this.wanted.set(blob, origin);
+  }
+}
+
+/** What history records of this dataset's objects. */
+export interface HistoryObjects {
+  readonly commits: number;
+  readonly digest: string;
+  /** Each distinct manifest, and a commit that holds it. */
+  readonly objects: readonly { readonly commit: string; readonly manifest: ObjectManifest }[];
+  /** What could not be read, each with its commit. */
+  readonly warnings: readonly string[];
+}
+
+/** Reads every manifest history has of this dataset, for `verify --all-history`. */
+export async function historyObjects(
+  ctx: { readonly vcs: VcsAdapter; readonly config: { readonly datasetId: string } },
+  options: Omit<HistoryOptions, "datasetId"> = {},
+): Promise<HistoryObjects> {
+  const history = await readHistory(ctx.vcs, { ...options, datasetId: ctx.config.datasetId });
+  const objects: { commit: string; manifest: ObjectManifest }[] = [];
+  const warnings: string[] = [];
+  for await (const item of history.manifests()) {
+    if (!item.own) continue;
+    if (item.type === "manifest") objects.push({ commit: item.commit, manifest: item.manifest });
+    else if (item.type === "broken") warnings.push(`Not checked: ${item.error.message}`);
+    else warnings.push(`Not checked: "${item.path}" at ${item.commit.slice(0, 12)}: ${item.reason}`);
+  }
+  return { commits: history.commits.length, digest: history.digest, objects, warnings: warnings.sort() };
+}
