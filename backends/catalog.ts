@@ -18,8 +18,6 @@ const BUILTIN: Readonly<Record<string, StaticsLoader>> = {
   file: async () => (await import("./file/statics.ts")).fileStatics,
   git: async () => (await import("./git/statics.ts")).gitStatics,
   icechunk: async () => (await import("./icechunk/statics.ts")).icechunkStatics,
-  git: async () => (await import("./git/statics.ts")).gitStatics,
-  icechunk: async () => (await import("./icechunk/statics.ts")).icechunkStatics,
   lance: async () => (await import("./lance/statics.ts")).lanceStatics,
   memory: async () => (await import("./memory/statics.ts")).memoryStatics,
 };

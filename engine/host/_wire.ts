@@ -82,29 +82,29 @@ function packError(error: Error): unknown {
   return packed;
 }
 
-type ErrorMaker = new (message: string, options: never) => Error;
+type ErrorMaker = new (message: string, options: object) => Error;
 
 function unpackError(packed: Map<string, unknown>): Error {
   const name = String(packed.get("name"));
   const message = String(packed.get("message"));
-  const cause = packed.get("cause") instanceof Map
-    ? unpackError(packed.get("cause") as Map<string, unknown>)
-    : undefined;
-  const error = makeError(name, message, packed.has("options") ? unpack(packed.get("options")) as object : undefined);
-  if (cause && error.cause === undefined) error.cause = cause;
-  if (!(error instanceof DOMException)) error.stack = String(packed.get("stack") ?? error.stack);
+  const below = packed.get("cause");
+  const cause = below instanceof Map ? { cause: unpackError(below) } : {};
+  if (name === "AbortError" || name === "TimeoutError") return new DOMException(message, name);
+  const options = packed.has("options") ? { ...unpack(packed.get("options")) as object, ...cause } : undefined;
+  const error = options ? makeOurs(name, message, options) : makeForeign(name, message, cause);
+  error.stack = String(packed.get("stack") ?? error.stack);
   return error;
 }
 
-function makeError(name: string, message: string, options: object | undefined): Error {
-  if (options) {
-    const Class = (errors as Record<string, unknown>)[name] as ErrorMaker | undefined;
-    return new (Class ?? errors.TetherError as ErrorMaker)(message, options as never);
-  }
-  if (name === "AbortError" || name === "TimeoutError") return new DOMException(message, name);
-  const Class = ({ TypeError, RangeError, SyntaxError } as Record<string, ErrorMaker>)[name] ??
-    (Deno.errors as Record<string, unknown>)[name] as ErrorMaker | undefined ?? Error;
-  const error = new (Class as new (message: string) => Error)(message);
+function makeOurs(name: string, message: string, options: object): Error {
+  const Class = (errors as unknown as Record<string, ErrorMaker | undefined>)[name];
+  return new (Class ?? errors.TetherError as ErrorMaker)(message, options);
+}
+
+const BUILT_IN = { TypeError, RangeError, SyntaxError, ...Deno.errors } as unknown as Record<string, ErrorMaker>;
+
+function makeForeign(name: string, message: string, options: object): Error {
+  const error = new (BUILT_IN[name] ?? Error as ErrorMaker)(message, options);
   error.name = name;
   return error;
 }

@@ -4,9 +4,10 @@
  * @module
  */
 
+import { fileURLToPath } from "node:url";
 import { receiveMessageOnPort } from "node:worker_threads";
 import { BackendError, UnavailableError } from "../model/errors.ts";
-import type { PermissionNeeds } from "../../backends/backend.ts";
+import { NO_NEEDS, type PermissionNeeds } from "../../backends/backend.ts";
 import { pack, type SignalPort, unpack } from "./_wire.ts";
 import type { HostAnswer, HostMessage } from "./worker_entry.ts";
 
@@ -18,6 +19,18 @@ export interface BackendModule {
   readonly url: URL;
   /** The name of the export. @default {"default"} */
   readonly name?: string;
+  /** The export is a function, and this is what it is to be called with. */
+  readonly argument?: string;
+  /**
+   * The folder of code that is not part of tether: the worker loads it by its own right, with read access to this folder.
+   * @default the code is loaded by the right of this process
+   */
+  readonly folder?: URL;
+}
+
+/** Returns what a worker needs to load a module's code, apart from anything the kind declares. */
+export function codeNeeds(module: BackendModule): PermissionNeeds {
+  return module.folder ? { ...NO_NEEDS, read: [fileURLToPath(module.folder)] } : NO_NEEDS;
 }
 
 /** Options of {@link WorkerClient}. */
@@ -25,7 +38,7 @@ export interface WorkerClientOptions {
   readonly module: BackendModule;
   /** Exactly what the worker may do. */
   readonly needs: PermissionNeeds;
-  /** A module whose `serve(statics, scope)` answers. @default worker_entry.ts */
+  /** A trusted module whose `serve(statics, scope)` answers. @default worker_entry.ts */
   readonly entry?: URL;
 }
 
@@ -44,7 +57,7 @@ export class WorkerClient {
     this.#worker = new Worker(entryUrl(options), {
       type: "module",
       name: `tether ${kind}`,
-      deno: { permissions: workerPermissions(options.needs) },
+      deno: { permissions: workerPermissions(options) },
     });
     this.#worker.onmessage = ({ data }) => this.#settle(data as HostAnswer);
     this.#worker.onerror = (event) => {
@@ -139,17 +152,22 @@ export class WorkerClient {
 }
 
 /**
- * A module made for one worker: its imports are static, so that this process's right to read code serves, and the worker
- * itself needs none.
+ * A module made for one worker. What it imports statically is loaded by the right of this process, so that a worker needs
+ * no access to tether's own code. A stranger's code must not profit from that: a static import of it could read any JSON
+ * file that this process can. It is imported by an expression, which the runtime checks against the worker's permissions.
  */
 function entryUrl({ module, entry }: WorkerClientOptions): string {
+  const name = JSON.stringify(module.name ?? "default");
+  const url = JSON.stringify(module.url.href);
+  const call = module.argument === undefined ? "" : `(${JSON.stringify(module.argument)})`;
   const serve = JSON.stringify((entry ?? new URL("./worker_entry.ts", import.meta.url)).href);
-  const source = `import { ${module.name ?? "default"} as statics } from ${JSON.stringify(module.url.href)};\n` +
-    `import { serve } from ${serve};\nserve(statics, self);\n`;
-  return `data:application/javascript,${encodeURIComponent(source)}`;
+  const source = module.folder
+    ? `const url = ${url};\nserve(import(url).then((code) => code[${name}]${call}), self);`
+    : `import * as code from ${url};\nserve(code[${name}]${call}, self);`;
+  return `data:application/javascript,${encodeURIComponent(`import { serve } from ${serve};\n${source}\n`)}`;
 }
 
-function workerPermissions(needs: PermissionNeeds): Deno.PermissionOptionsObject {
+function workerPermissions({ module, needs }: WorkerClientOptions): Deno.PermissionOptionsObject {
   function some(values: readonly string[]): string[] | false {
     return values.length > 0 ? [...values] : false;
   }
@@ -161,6 +179,7 @@ function workerPermissions(needs: PermissionNeeds): Deno.PermissionOptionsObject
     run: some(needs.run),
     ffi: some(needs.ffi),
     sys: some(needs.sys) as NonNullable<Deno.PermissionOptionsObject["sys"]>,
-    import: false,
+    // Code from a package or a host may load its other parts from where this process may load code.
+    import: module.url.protocol === "file:" ? false : "inherit",
   };
 }

@@ -12,9 +12,10 @@ import type {
   Locator,
   ObjectBackend,
 } from "../../backends/backend.ts";
+import { BackendError } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
 import { requirePermissions, unionNeeds } from "../permissions.ts";
-import { type BackendModule, WorkerClient } from "./client.ts";
+import { type BackendModule, codeNeeds, WorkerClient } from "./client.ts";
 import { RemoteHandle } from "./_handle.ts";
 import type { HandleData } from "./worker_entry.ts";
 
@@ -87,6 +88,7 @@ class Workers {
   /** Least recently used first. */
   readonly #running = new Map<string, Running>();
   readonly #answers = new Map<string, unknown>();
+  #closed = false;
 
   constructor(statics: BackendStatics, module: BackendModule, settings: BackendSettings) {
     this.#statics = statics;
@@ -118,14 +120,18 @@ class Workers {
     return this.#answers.get(key);
   }
 
+  /** Ends all workers; calls under way fail, and so do later ones. */
   async close(): Promise<void> {
+    this.#closed = true;
     const all = [...this.#running.values()];
     this.#running.clear();
     await Promise.all(all.map(end));
   }
 
   #worker(locator: Locator, access: Access): Running {
-    const needs = unionNeeds([this.#statics.permissions(locator, access, this.#settings)]);
+    const { kind } = this.#statics;
+    if (this.#closed) throw new BackendError(`Cannot use kind "${kind}": it was closed`, { kind });
+    const needs = unionNeeds([this.#statics.permissions(locator, access, this.#settings), codeNeeds(this.#module)]);
     const key = canonical({ ...needs });
     const known = this.#running.get(key);
     if (known) {
@@ -133,9 +139,9 @@ class Workers {
       this.#running.set(key, known);
       return known;
     }
-    requirePermissions([{ kind: this.#statics.kind, needs }]);
+    requirePermissions([{ kind, needs }]);
     this.#makeRoom();
-    const client = new WorkerClient(this.#statics.kind, { module: this.#module, needs });
+    const client = new WorkerClient(kind, { module: this.#module, needs });
     const opened = client.call("open", [this.#settings]);
     // Whoever called waits for it; without a caller it must not count as unhandled.
     opened.catch(() => {});

@@ -53,7 +53,7 @@ type Methods = Record<string, ((...args: unknown[]) => unknown) | undefined>;
 
 /** Answers calls to one kind's backend, and to some functions besides. */
 export function serve(
-  statics: BackendStatics,
+  statics: BackendStatics | Promise<BackendStatics | undefined>,
   scope: WorkerScope,
   besides: Readonly<Record<string, (...args: never[]) => unknown>> = {},
 ): void {
@@ -62,7 +62,7 @@ export function serve(
 }
 
 class Server {
-  readonly #statics: BackendStatics;
+  readonly #statics: BackendStatics | Promise<BackendStatics | undefined>;
   readonly #scope: WorkerScope;
   readonly #signals = new Map<number, AbortController>();
   readonly #handles = new Map<number, Handle>();
@@ -70,9 +70,15 @@ class Server {
   readonly #besides: Methods;
   #handleIds = 0;
 
-  constructor(statics: BackendStatics, scope: WorkerScope, besides: Methods) {
+  constructor(
+    statics: BackendStatics | Promise<BackendStatics | undefined>,
+    scope: WorkerScope,
+    besides: Methods,
+  ) {
     this.#besides = besides;
     this.#statics = statics;
+    // Code that does not load is reported to whoever calls, not to the runtime, which would end the worker.
+    Promise.resolve(statics).catch(() => {});
     this.#scope = scope;
   }
 
@@ -92,7 +98,7 @@ class Server {
   async #answerSync(message: HostMessage & { type: "sync" }): Promise<void> {
     const { flag, port } = message;
     try {
-      const target = message.on === "statics" ? this.#statics : await this.#opened();
+      const target = message.on === "statics" ? await this.#described() : await this.#opened();
       const method = (target as unknown as Methods)[message.method];
       port.postMessage({ ok: true, value: pack(method?.apply(target, unpack(message.args) as unknown[])) });
     } catch (error) {
@@ -126,9 +132,9 @@ class Server {
   async #call(method: string, args: readonly unknown[]): Promise<unknown> {
     switch (method) {
       case "describe":
-        return describe(this.#statics);
+        return describe(await this.#described());
       case "open":
-        this.#backend = this.#statics.open(args[0] as BackendSettings);
+        this.#backend = this.#described().then((statics) => statics.open(args[0] as BackendSettings));
         return memberNames(await this.#backend);
       case "close":
         for (const id of [...this.#handles.keys()]) await this.#closeHandle(id);
@@ -141,6 +147,12 @@ class Server {
     const backend = await this.#opened();
     const result = await (backend as unknown as Methods)[method]?.apply(backend, [...args]);
     return method === "openHandle" ? this.#keep(result as Handle) : result;
+  }
+
+  async #described(): Promise<BackendStatics> {
+    const statics = await this.#statics;
+    if (!statics) throw new TypeError("The module has no statics");
+    return statics;
   }
 
   #opened(): Promise<ObjectBackend> {

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { type BackendStatics, type Capabilities, NO_NEEDS, type PermissionNeeds } from "../../backends/backend.ts";
-import { type BackendModule, WorkerClient } from "./client.ts";
+import type { BackendStatics, Capabilities, PermissionNeeds } from "../../backends/backend.ts";
+import { type BackendModule, codeNeeds, WorkerClient } from "./client.ts";
 import { openInWorker } from "./worker_backend.ts";
 
 /**
- * Reads a kind's statics from a module. Its functions run in a worker without any permission, and `open` gives a backend
+ * Reads a kind's statics from a module. Its functions run in a worker that can do nothing but load the code, and `open` gives a backend
  * of `openInWorker`.
  */
 export async function staticsFromModule(module: BackendModule): Promise<BackendStatics> {
@@ -63,6 +63,6 @@ class Prober {
   }
 
   #start(): WorkerClient {
-    return new WorkerClient(this.#module.url.href, { module: this.#module, needs: NO_NEEDS });
+    return new WorkerClient(this.#module.url.href, { module: this.#module, needs: codeNeeds(this.#module) });
   }
 }

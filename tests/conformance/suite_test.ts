@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import { ConformanceFailure, runConformance } from "../../backends/conformance/mod.ts";
 import { memoryHarness } from "./memory_harness.ts";
+import { MODULE_MUTATIONS } from "./broken_modules.ts";
 import { broken, type Mutation, MUTATIONS } from "./mutations.ts";
 
 async function failureOf(mutation: Mutation): Promise<{ id: string; message: string } | undefined> {
@@ -17,7 +18,11 @@ async function failureOf(mutation: Mutation): Promise<{ id: string; message: str
 }
 
 Deno.test("[backends 7] each break of the contract fails the check that is about it", async (t) => {
-  for (const mutation of MUTATIONS) {
+  const modules: readonly Mutation[] = Object.entries(MODULE_MUTATIONS).map(([name, mutation]) => ({
+    ...mutation,
+    harness: { module: { url: new URL("./broken_modules.ts", import.meta.url), name } },
+  }));
+  for (const mutation of [...MUTATIONS, ...modules]) {
     await t.step(`[${mutation.check}] ${mutation.what}`, async () => {
       const failure = await failureOf(mutation);
       assert.equal(failure?.id, mutation.check, "the check must fail");
