@@ -59,7 +59,8 @@ function writeAll(sink: Sink, bytes: Uint8Array): void {
 
 function columnsOfTerminal(): number | undefined {
   try {
-    return Deno.consoleSize().columns;
+    // A pseudo-terminal that nobody sized says 0.
+    return Deno.consoleSize().columns || undefined;
   } catch {
     // Standard streams may be terminals of different kinds, some of which have no size.
     return undefined;
