@@ -1,0 +1,169 @@
+/**
+ * The state of a file or folder by its content (backends §3.1).
+ *
+ * @module
+ */
+
+import type { Op, State } from "../backend.ts";
+import { BackendError, ConcurrentChangeError } from "../../engine/model/errors.ts";
+import { sha256 } from "../../engine/model/hash.ts";
+import { fsError, isNotFound } from "../storage/fs_error.ts";
+import { cachePath, CacheReader, writeCache } from "./_cache.ts";
+import { Hasher, nextTurn, TURN_MS } from "./_hasher.ts";
+import { digestRows } from "./_listing.ts";
+import { type FileStat, fileStat, sameStat } from "./_read.ts";
+import { type KnownRows, type Row, Rows } from "./_rows.ts";
+import { type Found, join, notFound, OWNER_MARKER, TreeChanged, walkFolder } from "./_walk.ts";
+
+/**
+ * A file that was hashed sooner after its last change may have changed again within one step of its file system's clock
+ * (L21). In milliseconds; the runtime gives change times in whole seconds.
+ */
+const DISTRUST_MS = 3000;
+
+/** Options of {@link fingerprintPath}. */
+export interface FingerprintOptions extends Op {
+  /** Rows of a fingerprint made by this process before. */
+  readonly known?: KnownRows | undefined;
+  /** Where hashes are kept between processes; without it everything not `known` is hashed. */
+  readonly cacheDir?: string | undefined;
+  /** The clock, in milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A state and what it is made of: one row for a file. */
+export interface Fingerprint {
+  readonly state: State;
+  readonly rows: Rows;
+  /** Over all rows, as hex. */
+  readonly digest: string;
+}
+
+/**
+ * Reads a file or folder. Files whose stat did not change since they were hashed are not opened. Needs read permission for
+ * the path, and write permission for the cache.
+ *
+ * @param root absolute, with its links resolved.
+ * @throws {StoreNotFoundError} if nothing is there.
+ * @throws {PermissionDeniedError} if one entry cannot be read: a fingerprint is of everything or does not exist.
+ * @throws {ConcurrentChangeError} if it kept changing while it was read.
+ */
+export async function fingerprintPath(root: string, options: FingerprintOptions): Promise<Fingerprint> {
+  for (let attempt = 1;; attempt++) {
+    options.signal?.throwIfAborted();
+    try {
+      const isFolder = statRoot(root).isDirectory;
+      const { rows, digest } = await readRows(root, isFolder ? walkFolder(root) : [{ path: "", link: false }], options);
+      if (isFolder) return { state: { type: "dir", count: rows.length, size: rows.totalSize(), digest }, rows, digest };
+      const { size, hash } = rows.at(0);
+      return { state: { type: "file", size, sha256: hash.toHex() }, rows, digest };
+    } catch (error) {
+      if (!(error instanceof TreeChanged)) throw error;
+      if (attempt === 1) continue;
+      throw new ConcurrentChangeError(`Cannot read "${root}": "${error.path}" changed while it was read`, {
+        kind: "file",
+        hints: ["Run the command again when nothing writes to it"],
+        details: { path: join(root, error.path) },
+      });
+    }
+  }
+}
+
+function statRoot(root: string): Deno.FileInfo {
+  let info: Deno.FileInfo;
+  try {
+    info = Deno.statSync(root);
+  } catch (error) {
+    throw fsError(error, { kind: "file", action: "read", path: root });
+  }
+  if (info.isDirectory || info.isFile) return info;
+  throw new BackendError(`Cannot read "${root}": it is neither a file nor a folder`, { kind: "file" });
+}
+
+async function readRows(
+  root: string,
+  entries: Iterable<Found>,
+  options: FingerprintOptions,
+): Promise<{ readonly rows: Rows; readonly digest: string }> {
+  const path = options.cacheDir === undefined ? undefined : cachePath(options.cacheDir, root);
+  const rows = new Rows();
+  using hasher = new Hasher(rows, { root, ...options });
+  const unchanged = await collect(root, entries, { rows, hasher, path, ...options });
+  if (unchanged !== undefined) return { rows, digest: unchanged };
+  let digest: string | undefined;
+  try {
+    await hasher.finish();
+    digest = await digestRows(rows);
+    return { rows, digest };
+  } finally {
+    // What was hashed before a failure or an abort is kept too: the next call goes on from there.
+    if (path !== undefined) writeCache(path, rows, { count: rows.countHashed(), digest });
+  }
+}
+
+/** Fills the rows. Returns their digest if they are exactly those known before. */
+async function collect(
+  root: string,
+  entries: Iterable<Found>,
+  options: FingerprintOptions & { readonly rows: Rows; readonly hasher: Hasher; readonly path: string | undefined },
+): Promise<string | undefined> {
+  const { rows, hasher } = options;
+  using cache = options.known || options.path === undefined ? undefined : CacheReader.open(options.path);
+  const source = options.known ?? cache;
+  let changed = 0;
+  let turnEnds = performance.now() + TURN_MS;
+  let count = 0;
+  for (const entry of entries) {
+    const known = source?.find(entry.path);
+    const stat = statEntry(root, entry);
+    if (!stat) {
+      const hash = linkHash(root, entry.path);
+      if (!known?.link || known.hash.toHex() !== hash.toHex()) changed++;
+      rows.addLink(entry.path, hash);
+    } else if (entry.path !== OWNER_MARKER) {
+      const index = rows.addFile(entry.path, stat);
+      if (known && isTrusted(known, stat)) {
+        rows.setHash(index, stat, known);
+      } else {
+        changed++;
+        hasher.add(index);
+      }
+    }
+    // Reading the clock costs as much as a fifth of a stat.
+    if (++count % 64 === 0 && performance.now() > turnEnds) {
+      await nextTurn();
+      options.signal?.throwIfAborted();
+      turnEnds = performance.now() + TURN_MS;
+    }
+  }
+  return changed === 0 && source?.count === rows.length ? source.digest : undefined;
+}
+
+/** Returns the stat of what counts as a file; `undefined` for a link to anything else or to nothing. */
+function statEntry(root: string, entry: Found): FileStat | undefined {
+  const full = join(root, entry.path);
+  let stat: FileStat | undefined;
+  try {
+    stat = fileStat(Deno.statSync(full));
+  } catch (error) {
+    if (!entry.link && isNotFound(error)) throw notFound(root, entry.path);
+    const leadsNowhere = isNotFound(error) || error instanceof Deno.errors.FilesystemLoop;
+    if (!entry.link || !leadsNowhere) throw fsError(error, { kind: "file", action: "read", path: full });
+  }
+  if (!stat && !entry.link) throw new TreeChanged(entry.path);
+  return stat;
+}
+
+function linkHash(root: string, path: string): Uint8Array {
+  const full = join(root, path);
+  try {
+    return Uint8Array.fromHex(sha256(Deno.readLinkSync(full)));
+  } catch (error) {
+    // Also reached by a target that is not UTF-8, whose bytes the runtime does not give.
+    throw isNotFound(error) ? notFound(root, path) : fsError(error, { kind: "file", action: "read link", path: full });
+  }
+}
+
+function isTrusted(known: Row, stat: FileStat): boolean {
+  return !known.link && sameStat(known, stat) && known.hashedAt - Math.max(stat.mtimeMs, stat.ctimeMs) >= DISTRUST_MS;
+}
