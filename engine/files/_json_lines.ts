@@ -6,6 +6,7 @@
  */
 
 import { dirname } from "node:path";
+import { ConfigError, messageOf } from "../model/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { syncFolder, writeAll } from "./atomic.ts";
 
@@ -41,14 +42,18 @@ async function endsWithNewline(file: Deno.FsFile): Promise<boolean> {
   return last[0] === NEWLINE;
 }
 
-/** Reads every line that is not empty; `undefined` when there is no file. */
+/**
+ * Reads every line that is not empty; `undefined` when there is no file.
+ *
+ * @throws {ConfigError} if there is a file that cannot be read.
+ */
 export async function readLines(path: string): Promise<JsonLine[] | undefined> {
   let text: string;
   try {
     text = new TextDecoder().decode(await Deno.readFile(path));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw error;
+    throw new ConfigError(`Cannot read "${path}": ${messageOf(error)}`, { code: "unreadable", cause: error });
   }
   return text.split("\n").filter((line) => line.trim() !== "").map((line) => ({ text: line, record: parseLine(line) }));
 }

@@ -5,7 +5,7 @@
  */
 
 import { dirname, join } from "node:path";
-import { ConfigError } from "../model/errors.ts";
+import { ConfigError, messageOf } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
 import { checkKey, manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin } from "../model/manifest.ts";
@@ -145,7 +145,11 @@ export class ManifestStore {
     this.#now = options.now ?? (() => new Date());
   }
 
-  /** Reads every manifest. Of two files with one key the last by path counts, as for other tools; the first is broken. */
+  /**
+   * Reads every manifest. Of two files with one key the last by path counts, as for other tools; the first is broken.
+   *
+   * @throws {ConfigError} if a folder cannot be listed: an answer that left something out must not exist.
+   */
   async read(): Promise<ManifestSet> {
     const files = await this.#files();
     const results = await mapLimit(files, READS_AT_ONCE, (path) => this.#readFile(path));
@@ -268,7 +272,7 @@ export class ManifestStore {
         entries = await Array.fromAsync(Deno.readDir(join(this.#root, folder)));
       } catch (error) {
         if (error instanceof Deno.errors.NotFound) return;
-        throw error;
+        throw new ConfigError(`Cannot list "${folder}": ${messageOf(error)}`, { code: "unreadable", cause: error });
       }
       for (const entry of entries.sort((a, b) => compareCodePoints(a.name, b.name))) {
         const path = `${folder}/${entry.name}`;

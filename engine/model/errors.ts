@@ -315,7 +315,9 @@ export function renderState(state: JsonObject | null | undefined): string {
       : value !== null && typeof value === "object" && !(value instanceof Float)
       ? "{…}"
       : String(value);
-    return `${name}=${text.length > 16 ? text.slice(0, 16) + "…" : text}`;
+    // By code points: half a surrogate pair could not be journaled.
+    const characters = [...text];
+    return `${name}=${characters.length > 16 ? characters.slice(0, 16).join("") + "…" : text}`;
   }).join(" ");
 }
 
