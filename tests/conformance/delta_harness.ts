@@ -22,6 +22,7 @@ export async function deltaHarness(): Promise<BackendHarness> {
   }
   return {
     backend,
+    module: { url: new URL("../../backends/delta/statics.ts", import.meta.url), name: "deltaStatics" },
     async newObject() {
       const uri = `${folder}/table ${tables.size}`;
       tables.set(uri, await createDelta(uri));

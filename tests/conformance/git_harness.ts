@@ -1,0 +1,108 @@
+/**
+ * Stores of the kind `git` for the conformance suite: real repositories, written by git.
+ *
+ * @module
+ */
+
+import { type BackendHarness, localSpellings } from "../../backends/conformance/mod.ts";
+import { DEFAULT_SETTINGS, type Locator } from "../../backends/backend.ts";
+import { gitStatics } from "../../backends/git/statics.ts";
+import { type TempRepo, tempRepo } from "../helpers/repo.ts";
+
+/** Options of {@link gitHarness}. */
+export interface GitHarnessOptions {
+  readonly objectFormat: "sha1" | "sha256";
+  /** Where the base branch is: `here` checked out at the path, `nowhere` in no checkout, `bare` without any. */
+  readonly base: "here" | "nowhere" | "bare";
+}
+
+/** Returns a harness over local repositories. Needs git and permission to write the temporary folder. */
+export async function gitHarness(options: GitHarnessOptions): Promise<BackendHarness> {
+  const backend = await gitStatics.open(DEFAULT_SETTINGS);
+  const repos = new Map<string, TempRepo>();
+  let writes = 0;
+
+  function repoOf(locator: Locator): TempRepo {
+    const found = repos.get(String(locator["path"]));
+    if (!found) throw new TypeError(`No repository at ${locator["path"]}`);
+    return found;
+  }
+
+  /** Commits a file on a branch: in the checkout when it is checked out there, else beside it. */
+  async function write(locator: Locator, ref: string | undefined, file: string): Promise<void> {
+    const repo = repoOf(locator);
+    const text = `write ${++writes}\n`;
+    if (options.base === "here" && ref === undefined) return void await repo.commit("write", { [file]: text });
+    const branch = `refs/heads/${ref ?? "main"}`;
+    const path = String(locator["path"]);
+    const git = (args: string[], env: Record<string, string> = {}) =>
+      repo.git(options.base === "bare" ? ["--git-dir", path, ...args] : args, { env });
+    const parent = await git(["rev-parse", branch]);
+    const source = await repo.write(`../blob-${writes}`, text);
+    const blob = await git(["hash-object", "-w", source]);
+    const index = { GIT_INDEX_FILE: `${repo.outer}/index-${writes}` };
+    await git(["read-tree", parent], index);
+    await git(["update-index", "--add", "--cacheinfo", `100644,${blob},${file}`], index);
+    const tree = await git(["write-tree"], index);
+    const commit = await git(["commit-tree", tree, "-p", parent, "-m", "write"]);
+    await git(["update-ref", branch, commit, parent]);
+  }
+
+  return {
+    backend,
+    module: { url: new URL("../../backends/git/statics.ts", import.meta.url), name: "gitStatics" },
+    async newObject() {
+      const repo = await tempRepo({ objectFormat: options.objectFormat, files: { "base.txt": "base\n" } });
+      if (options.base === "nowhere") await repo.git(["checkout", "--quiet", "--detach"]);
+      const path = options.base === "bare" ? `${repo.outer}/bare.git` : repo.path;
+      if (options.base === "bare") await repo.git(["clone", "--quiet", "--bare", repo.path, path]);
+      repos.set(path, repo);
+      return options.base === "nowhere" ? { path, ref: "main" } : { path };
+    },
+    mutate: (locator, ref) => write(locator, ref, `file ${writes}`),
+    conflict: (locator, ref) => write(locator, ref, "contended"),
+    secondClient: () => gitStatics.open(DEFAULT_SETTINGS),
+    spellings(locator) {
+      const path = String(locator["path"]);
+      const { same, different } = localSpellings(path);
+      const toLocators = (paths: readonly string[]): Locator[] => paths.map((p) => ({ path: p }));
+      return {
+        same: [...toLocators(same), { uri: path }, { ...locator, ref: "x", at: "y", remote: "z", allow_dirty: true }],
+        different: toLocators(different),
+      };
+    },
+    async breakStore(locator, how) {
+      const path = String(locator["path"]);
+      // Root reads everything, and a local folder is never offline.
+      if (how === "offline" || (how === "forbidden" && Deno.uid() === 0)) return undefined;
+      if (how === "absent") await Deno.rename(path, `${path} away`);
+      else await Deno.chmod(path, 0o000);
+      return {
+        async [Symbol.asyncDispose]() {
+          if (how === "absent") await Deno.rename(`${path} away`, path);
+          else await Deno.chmod(path, 0o755);
+        },
+      };
+    },
+    async expire(locator) {
+      const repo = repoOf(locator);
+      const git = (args: string[]) =>
+        repo.git(options.base === "bare" ? ["--git-dir", String(locator["path"]), ...args] : args);
+      // The base starts anew without a past; then nothing reaches what was before.
+      const commit = await git(["commit-tree", "main^{tree}", "-m", "anew"]);
+      await git(["update-ref", "refs/heads/main", commit]);
+      if (options.base === "nowhere") await git(["checkout", "--quiet", "--detach", "main"]);
+      await git(["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
+      await git(["prune", "--expire=now"]);
+    },
+    async refuseDeletion(locator) {
+      const folder = options.base === "bare" ? String(locator["path"]) : `${locator["path"]}/.git`;
+      await Deno.writeTextFile(`${folder}/packed-refs.lock`, "");
+      return { [Symbol.asyncDispose]: () => Deno.remove(`${folder}/packed-refs.lock`) };
+    },
+    async [Symbol.asyncDispose]() {
+      await backend[Symbol.asyncDispose]();
+      for (const repo of repos.values()) await repo[Symbol.asyncDispose]();
+    },
+  };
+}
