@@ -10,7 +10,7 @@ import { mapLimit } from "../../engine/io/pool.ts";
 import { refusalOf } from "./_errors.ts";
 import { snapshotOf } from "./_locator.ts";
 import { generationsOf, pinPlace, tagNames, tagTarget } from "./_refs.ts";
-import type { Store } from "./_repository.ts";
+import type { Store, View } from "./_repository.ts";
 import { readSample } from "./_sample.ts";
 
 /** A state and the pin that should hold it. */
@@ -47,18 +47,26 @@ export async function verifyPinsOf(
   items: readonly { readonly state: State; readonly pin: Pin }[],
   op: Op,
 ): Promise<readonly Verdict[]> {
+  let view: View;
+  let tags: readonly string[];
   try {
-    const view = await store.snapshotView({ ...op, what: "list the tags" });
-    const tags = await tagNames(view, op);
-    const living = new Set(tags);
-    return await mapLimit(items, PARALLEL, async ({ state, pin }) => {
-      const tag = living.has(pin.ref) ? pin.ref : generationsOf(pin.id, tags)[0];
-      const snapshot = tag === undefined ? undefined : await tagTarget(view, tag, op);
-      return judge(pin, snapshotOf(state), tag === undefined || snapshot === undefined ? undefined : { snapshot, tag });
-    }, op.signal);
+    view = await store.snapshotView({ ...op, what: "list the tags" });
+    tags = await tagNames(view, op);
   } catch (error) {
     return items.map(() => verdictOf(error));
   }
+  const living = new Set(tags);
+  async function one({ state, pin }: { readonly state: State; readonly pin: Pin }): Promise<Verdict> {
+    const tag = living.has(pin.ref) ? pin.ref : generationsOf(pin.id, tags)[0];
+    if (tag === undefined) return judge(pin, snapshotOf(state), undefined);
+    try {
+      const snapshot = await tagTarget(view, tag, op);
+      return judge(pin, snapshotOf(state), snapshot === undefined ? undefined : { snapshot, tag });
+    } catch (error) {
+      return verdictOf(error);
+    }
+  }
+  return await mapLimit(items, PARALLEL, one, op.signal);
 }
 
 function judge(

@@ -96,7 +96,7 @@ export class IcechunkBackend implements ObjectBackend {
     const store = this.#store(locator, options);
     const place = await this.#place(store, { locator, target }, options);
     return new IcechunkHandle({
-      uri: store.uri,
+      uri: uriOf(locator),
       storage: store.storage,
       place,
       // Only a branch takes writes.

@@ -20,10 +20,11 @@ export type Library = Pick<typeof icechunk, "Repository" | "Storage">;
 
 /** Memory as the library was linked, in pages of 64 KiB. What is never touched costs nothing. */
 const MEMORY = { initial: 4000, maximum: 65536, shared: true };
-/** Threads that start while the module loads: the library's scheduler, and the first that decodes. */
-const EARLY_THREADS = 2;
-/** Calls side by side: each may occupy a thread, and a thread costs start-up time and memory. */
-const CALLS = 4;
+/**
+ * One thread schedules, the other decodes. The library would start one more for everything there is to decode at a time;
+ * it copes with being refused, and a thread costs more to start than it saves.
+ */
+const THREADS = 2;
 
 /** The library, loaded. */
 export class Runtime {
@@ -33,8 +34,6 @@ export class Runtime {
   readonly #threads = new Set<Thread>();
   /** How to reject what is going on, should the library crash. */
   readonly #pending = new Set<(error: Error) => void>();
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
 
   private constructor() {}
 
@@ -61,18 +60,9 @@ export class Runtime {
 
   /** Calls the library. Settles with an error when it crashes meanwhile; nothing that was made of it works then. */
   async call<T>(fn: (library: Library) => Promise<T>): Promise<T> {
-    if (this.#running >= CALLS) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#running++;
-    try {
-      const library = this.#library;
-      if (!library) throw this.#failure ?? closed();
-      return await this.#unlessCrashed(() => fn(library));
-    } finally {
-      // A caller that waits takes this one's place.
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#running--;
-    }
+    const library = this.#library;
+    if (!library) throw this.#failure ?? closed();
+    return await this.#unlessCrashed(() => fn(library));
   }
 
   /** Whether the library crashed or was ended. */
@@ -101,7 +91,8 @@ export class Runtime {
   }
 
   async #load(): Promise<void> {
-    const early = Array.from({ length: EARLY_THREADS }, () => this.#thread());
+    // They start while the module loads.
+    const spare = Array.from({ length: THREADS }, () => this.#thread());
     const memory = new WebAssembly.Memory(MEMORY);
     this.#context = quietContext();
     const { napiModule } = await instantiateNapiModule(await wasmModule(), {
@@ -109,7 +100,12 @@ export class Runtime {
       asyncWorkPoolSize: 0,
       reuseWorker: true,
       wasi: new WASI({ version: "preview1", print: ignore, printErr: ignore }),
-      onCreateWorker: () => early.pop() ?? this.#thread(),
+      onCreateWorker() {
+        const thread = spare.pop();
+        if (!thread) throw new RangeError("no more threads");
+        return thread;
+      },
+      printErr: ignore,
       overwriteImports: (imports) => ({
         ...imports,
         env: { ...imports["env"], ...imports["napi"], ...imports["emnapi"], memory },
