@@ -35,14 +35,14 @@ function told(error: unknown, debug: boolean): Told {
 
 /** A refusal of the runtime that nobody foresaw still names what was asked for, and how to grant it (L38). */
 function denied(message: string): Told {
-  const [, what, value] = /^Requires (\w+) access to "(.*)"/.exec(message) ?? [];
-  if (what === undefined || value === undefined) {
-    return { sentence: `Cannot go on: ${message}`, more: [], hints: [] };
-  }
+  const [, what, value] = /^Requires (\w+) access(?: to "(.*)")?/.exec(message) ?? [];
+  if (what === undefined) return { sentence: `Cannot go on: ${message}`, more: [], hints: [] };
+  const flag = value === undefined ? `--allow-${what}` : `--allow-${what}=${value}`;
   const remedy = Deno.build.standalone
     ? "This program was built without that permission: use a build that has it"
-    : `Run it with ${shellQuote(`--allow-${what}=${value}`)}`;
-  return { sentence: `Cannot go on: ${what} access to "${value}" was not granted`, more: [], hints: [remedy] };
+    : `Run it with ${shellQuote(flag)}`;
+  const subject = value === undefined ? `${what} access` : `${what} access to "${value}"`;
+  return { sentence: `Cannot go on: ${subject} was not granted`, more: [], hints: [remedy] };
 }
 
 function stackLines(error: unknown): Line[] {

@@ -60,7 +60,11 @@ Deno.test("[L38] a permission that was not granted is named, with the flag that 
     'error: Cannot go on: run access to "git" was not granted',
     "hint: Run it with --allow-run=git",
   ]);
-  assert.deepEqual(denied("Requires all access"), ["error: Cannot go on: Requires all access"]);
+  assert.deepEqual(denied("Requires env access, run again with the --allow-env flag"), [
+    "error: Cannot go on: env access was not granted",
+    "hint: Run it with --allow-env",
+  ]);
+  assert.deepEqual(denied("No"), ["error: Cannot go on: No"]);
 });
 
 Deno.test("errorLines() lists several failures once, in the order of their keys, with all their hints", () => {

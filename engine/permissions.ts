@@ -75,9 +75,13 @@ export function requirePermissions(objects: readonly NamedNeeds[]): void {
   });
 }
 
+/** Stands for every variable of the environment. */
+export const EVERY_VARIABLE = "*";
+
 /** Returns the flags that grant some needs to `deno run`, one per kind of permission. Not quoted for a shell. */
 export function denoFlags(needs: PermissionNeeds): readonly string[] {
   return PERMISSION_CLASSES.flatMap((name) => {
+    if (name === "env" && needs.env.includes(EVERY_VARIABLE)) return ["--allow-env"];
     const values = [...new Set(needs[name].map((value) => name === "net" ? value : withoutComma(value)))];
     return values.length > 0 ? [`--allow-${name}=${values.join(",")}`] : [];
   });
@@ -104,7 +108,7 @@ function descriptor(name: PermissionClass, value: string): Deno.PermissionDescri
       // The runtime refuses to answer for a wildcard; it answers for a host that only a wildcard can have granted.
       return { name, host: value.replace(/^\*\./, "tether-wildcard-probe.") };
     case "env":
-      return { name, variable: value };
+      return value === EVERY_VARIABLE ? { name } : { name, variable: value };
     case "run":
       return { name, command: value };
     case "sys":

@@ -4,10 +4,11 @@
  * @module
  */
 
+import { dirname, join } from "node:path";
 import type { Access } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { selectKeys } from "../model/keys.ts";
-import { denoFlags, unionNeeds } from "../permissions.ts";
+import { denoFlags, EVERY_VARIABLE, unionNeeds } from "../permissions.ts";
 import { type Report, withJson } from "../reports.ts";
 import { needsOf } from "./granted.ts";
 
@@ -31,9 +32,10 @@ export async function permissions(
   const { root, sharedDir } = ctx.vcs.location;
   const own = {
     net: [],
-    read: [root, sharedDir],
+    read: [root, sharedDir, ...jjAbove(root)],
     write: [ctx.root, sharedDir],
-    env: ["HOME", "TETHER_REV", "TETHER_GIT", "TETHER_JJ"],
+    // The dataset's own git runs with the user's environment, hooks and signing included (formats §15.1).
+    env: [EVERY_VARIABLE],
     run: [ctx.vcs.kind],
     ffi: [],
     sys: [],
@@ -45,4 +47,10 @@ export async function permissions(
     ambient: needs.filter((n) => n.needs.ambient).map((n) => n.key ?? n.kind),
   };
   return withJson(data, () => ({ access: data.access, flags: data.flags, ambient: data.ambient }));
+}
+
+/** A jj repository may lie anywhere above (formats §15.2), so tether has to be able to see that there is none. */
+function jjAbove(root: string): string[] {
+  const parent = dirname(root);
+  return parent === root ? [] : [join(parent, ".jj"), ...jjAbove(parent)];
 }
