@@ -147,6 +147,20 @@ export interface CommitReport extends Report {
   readonly warnings: readonly string[];
 }
 
+/** Report of `pull`. */
+export interface PullReport extends Report {
+  readonly bookmark: string;
+  /** What moved, by key. */
+  readonly committed: Readonly<Record<string, { readonly from: State; readonly to: State }>>;
+  readonly unchanged: readonly string[];
+  /** Why an object was not read, by key. */
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly vcsCommit: string | null;
+  /** Pin ids, without the `tether.` of their refs; `null` when recorded without one. */
+  readonly pinned: Readonly<Record<string, string | null>>;
+  readonly warnings: readonly string[];
+}
+
 /** Report of `new`. */
 export interface NewReport extends Report {
   readonly bookmark: string | null;

@@ -7,7 +7,7 @@
 import type { BackendStatics } from "../backends/backend.ts";
 import type { BackendPool } from "./kinds.ts";
 import { capabilitiesOf } from "./kinds.ts";
-import type { WorkspaceState } from "./files/workspace.ts";
+import { entryOf, type WorkspaceState } from "./files/workspace.ts";
 import { atOf } from "../backends/backend.ts";
 import { type ObjectManifest, sameContent } from "./model/manifest.ts";
 
@@ -54,10 +54,10 @@ export function workingRefOf(
   | { readonly at: "pending"; readonly ref: string }
   | { readonly at: "none" } {
   const { workspace } = standing;
-  const ref = workspace.workingRefs[object.key];
+  const ref = entryOf(workspace.workingRefs, object.key);
   // On the trunk the recorded ref is the upstream branch itself, which is what reading the base reads.
   if (ref !== undefined) return standing.onTrunk ? { at: "base" } : { at: "ref", ref };
-  const pending = workspace.pendingForks[object.key];
+  const pending = entryOf(workspace.pendingForks, object.key);
   if (pending !== undefined) return { at: "pending", ref: pending };
   const detached = atOf(object.locator) !== undefined;
   if (standing.onTrunk && !detached && isForkable(object, standing.statics.get(object.kind))) return { at: "base" };
@@ -83,6 +83,6 @@ export function staleKeys(standing: Standing): string[] {
     const object = objects.get(key);
     if (!object?.state) return false;
     const volatile = standing.statics.get(object.kind)?.volatileKeys ?? new Set<string>();
-    return !sameContent(workspace.baseStates[key], object.state, volatile);
+    return !sameContent(entryOf(workspace.baseStates, key), object.state, volatile);
   }).sort();
 }

@@ -9,6 +9,7 @@
 
 import type { Context } from "../context.ts";
 import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../model/errors.ts";
+import { redact } from "../io/redact.ts";
 import type { JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
@@ -42,7 +43,7 @@ export function commit(ctx: Context, options: CommitOptions): Promise<CommitRepo
   return withLocks(ctx, { command: "commit", repository: true, ...pickSignal(options) }, async () => {
     const plan = await planCommit(ctx, options);
     await checkPlan(ctx, plan, "commit");
-    return await apply(ctx, plan, options);
+    return await applyPlanned(ctx, plan, options);
   });
 }
 
@@ -51,7 +52,7 @@ export function applyCommit(ctx: Context, plan: Plan, options: ApplyCommitOption
   return withLocks(ctx, { command: "commit", repository: true, ...pickSignal(options) }, async () => {
     await checkPlan(ctx, plan, "commit");
     await requireUnmoved(ctx, plan, options);
-    return await apply(ctx, plan, options);
+    return await applyPlanned(ctx, plan, options);
   });
 }
 
@@ -82,12 +83,14 @@ function plannedObjects(ctx: Context, plan: Plan): ObjectManifest[] {
   return Array.isArray(keys) ? keys.flatMap((k) => ctx.objects.get(String(k)) ?? []) : [...ctx.objects.values()];
 }
 
-async function apply(
+/** Applies a commit's plan, with the locks held and its preconditions checked. */
+export async function applyPlanned(
   ctx: Context,
   plan: Plan,
   options: ApplyCommitOptions & { keys?: readonly string[] },
 ): Promise<CommitReport> {
-  await requireOnBookmark(ctx, "commit");
+  const pulling = plan.context["pull"] === true;
+  await requireOnBookmark(ctx, pulling ? "pull" : "commit");
   const message = options.message ?? String(plan.context["message"]);
   if (message.trim() === "") throw new ConfigError("Cannot commit without a message", { code: "message" });
   const chosen = plannedObjects(ctx, plan);
@@ -100,13 +103,13 @@ async function apply(
   const recorded = recording.map((a) => ctx.object(a.key));
   await requireStorePermissions(ctx, recorded.filter((_, i) => recording[i]?.op === "pin"), "refs");
   options.signal?.throwIfAborted();
-  const steps = new CommitSteps(ctx, { message, selection, withVcs, ...pickSignal(options) });
+  const steps = new CommitSteps(ctx, { message, selection, withVcs, attach: pulling, ...pickSignal(options) });
   const pre: JsonObject = {
     vcs: withVcs ? (await ctx.position()).record : null,
     objects: await textsOf(ctx, recorded),
     workspace: await ctx.workspaceFile.text(),
   };
-  await operate(ctx, { command: "commit", plan, pre }, {
+  await operate(ctx, { command: pulling ? "pull" : "commit", plan, pre }, {
     async run(op) {
       await steps.pin(op, actionsOf(plan, "pin"));
       await steps.writeManifests(op, recording);
@@ -119,7 +122,7 @@ async function apply(
       };
       if (!steps.trouble) return { result, value: undefined };
       return {
-        result: { ...result, failed_after_commit: steps.trouble.message },
+        result: { ...result, failed_after_commit: redact(steps.trouble.message) },
         value: undefined,
         error: steps.trouble,
       };

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { entryOf } from "../files/workspace.ts";
 import { tierOf } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
@@ -97,7 +98,7 @@ export async function planCommit(ctx: Context, options: CommitPlanOptions): Prom
   refuseStale(staleKeys(standing).filter((k) => objects.some((o) => o.key === k)));
   const moving = objects.filter((o) => isMoving(o, standing));
   const cached = (o: ObjectManifest): State | null | undefined =>
-    options.snapshot === false ? ctx.workspace.lastSnapshot[o.key] ?? o.state : undefined;
+    options.snapshot === false ? entryOf(ctx.workspace.lastSnapshot, o.key) ?? o.state : undefined;
   const { values, errors } = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
   if (errors.size > 0) throw new MultiObjectError(`Cannot read ${errors.size} object(s) to commit`, errors);
   // An object this checkout cannot have moved sits where its manifest says.
@@ -135,7 +136,7 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
       const state = states.get(key);
       if (!state) throw new ConfigError("It has no state to record", { code: "no-state" });
       if (moving.has(key) && !input.force) {
-        await bound.backend.checkQuiescence?.(locator, ctx.workspace.workingRefs[key], pickSignal(input));
+        await bound.backend.checkQuiescence?.(locator, entryOf(ctx.workspace.workingRefs, key), pickSignal(input));
       }
       return { bound, action: await decide(ctx, bound, state) };
     },

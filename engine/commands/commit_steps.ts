@@ -4,11 +4,14 @@
  * @module
  */
 
+import { entryOf } from "../files/workspace.ts";
+import { withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { micros } from "../env.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { removeListing, writeListing } from "../files/listings.ts";
 import { Mutex } from "../io/pool.ts";
+import { redact } from "../io/redact.ts";
 import { asError, messageOf, MultiObjectError, VcsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestPath } from "../model/keys.ts";
@@ -24,6 +27,8 @@ export interface CommitInput {
   readonly message: string;
   readonly selection: CommitScope;
   readonly withVcs: boolean;
+  /** Whether objects leave the position they were registered at, as a pull makes them. */
+  readonly attach: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -102,6 +107,7 @@ export class CommitSteps {
       const made = this.#pins.get(String(action.params["pin_id"]));
       changed.push({
         ...object,
+        locator: this.#input.attach ? withoutAt(object.locator) : object.locator,
         state: made?.state ?? action.params["state"] as State,
         pin: made ? { id: made.pin.id, ref: made.pin.ref } : null,
         recoverable: action.params["recoverable"] !== false,
@@ -177,7 +183,9 @@ export class CommitSteps {
     for (const key of keys) {
       const state = ctx.objects.get(key)?.state;
       if (!state) continue;
-      if (key in workspace.workingRefs || key in workspace.pendingForks) baseStates[key] = state;
+      if (entryOf(workspace.workingRefs, key) !== undefined || entryOf(workspace.pendingForks, key) !== undefined) {
+        baseStates[key] = state;
+      }
       if (this.#texts.has(key)) lastSnapshot[key] = state;
       delete lastSnapshotErrors[key];
     }
@@ -189,8 +197,9 @@ export class CommitSteps {
    * exists everything is kept. Returns what the journal records.
    */
   async rollBack(error: unknown): Promise<JsonObject> {
-    const failed = messageOf(error);
-    if (this.vcsCommit !== undefined) return { vcs_commit: this.vcsCommit, failed_after_commit: failed };
+    if (this.vcsCommit !== undefined) {
+      return { vcs_commit: this.vcsCommit, failed_after_commit: redact(messageOf(error)) };
+    }
     const kept: string[] = [];
     for (const [id, { object, pin }] of this.#pins) {
       if (pin.created === false) continue;
@@ -210,7 +219,7 @@ export class CommitSteps {
     }
     for (const name of this.#listings) await removeListing(this.#ctx.paths, name);
     await this.#ctx.refresh();
-    return { failed, rolled_back: true, ...(kept.length > 0 ? { kept_pins: kept } : {}) };
+    return { rolled_back: true, ...(kept.length > 0 ? { kept_pins: kept } : {}) };
   }
 }
 

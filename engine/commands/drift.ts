@@ -5,6 +5,7 @@
  * @module
  */
 
+import { entryOf } from "../files/workspace.ts";
 import type { Context } from "../context.ts";
 import type { OpEntry } from "../files/journal.ts";
 import type { Json, JsonObject } from "../model/json.ts";
@@ -52,7 +53,9 @@ function movedByHand(ctx: Context, standing: Standing): Promise<string[]> {
   const moved = Object.entries(ctx.workspace.baseStates).filter(([key, base]) => {
     const object = ctx.objects.get(key);
     const volatile = standing.statics.get(object?.kind ?? "")?.volatileKeys;
-    return object?.state && volatile && (key in ctx.workspace.workingRefs || key in ctx.workspace.pendingForks) &&
+    return object?.state && volatile &&
+      (entryOf(ctx.workspace.workingRefs, key) !== undefined ||
+        entryOf(ctx.workspace.pendingForks, key) !== undefined) &&
       !sameContent(base, object.state, volatile);
   }).map(([key]) => key);
   if (moved.length === 0) return Promise.resolve([]);

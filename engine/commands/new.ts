@@ -10,7 +10,7 @@
 import { ABSENT, type Expected, type Source } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
-import type { WorkspaceState } from "../files/workspace.ts";
+import { entryOf, type WorkspaceState } from "../files/workspace.ts";
 import { ConfigError, MultiObjectError, RefMovedError, StalePlanError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Pin, State } from "../model/manifest.ts";
@@ -202,7 +202,7 @@ function decisions(before: WorkspaceState, plan: Plan, target: NewTarget): Works
     }
   }
   // What the cache says of a branch that is left, reset or made describes another branch.
-  const changed = (key: string): boolean => touched.has(key) || key in before.workingRefs;
+  const changed = (key: string): boolean => touched.has(key) || entryOf(before.workingRefs, key) !== undefined;
   const uncached = <T>(table: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(table).filter(([key]) => !changed(key)));
   return {
@@ -267,7 +267,7 @@ function withForks(workspace: WorkspaceState, plan: Plan, refs: ReadonlyMap<stri
     workingRefs[action.key] = ref;
     delete pendingForks[action.key];
     delete pendingResets[action.key];
-    const start = workspace.baseStates[action.key];
+    const start = entryOf(workspace.baseStates, action.key);
     if (start) forkPoints[action.key] = start;
   }
   return { ...workspace, workingRefs, pendingForks, pendingResets, forkPoints };

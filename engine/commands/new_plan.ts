@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ObjectBackend, Source } from "../../backends/backend.ts";
+import { entryOf } from "../files/workspace.ts";
+import type { Source } from "../../backends/backend.ts";
 import { atOf, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
@@ -12,10 +13,11 @@ import { capabilitiesOf, scopeOf } from "../kinds.ts";
 import { messageOf, MultiObjectError, renderState } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestHash, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
-import { parseWorkingRef, workingRefName } from "../model/names.ts";
+import { workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports.ts";
+import { caseVariant, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { checkNewRequest, type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -95,13 +97,6 @@ interface Inputs {
   readonly notes: string[];
 }
 
-/** What a store says of a bookmark's branch. */
-type Branch =
-  | { readonly type: "absent" }
-  /** The branch of the highest generation, its head, and its generation. */
-  | { readonly type: "head"; readonly ref: string; readonly head: State; readonly generation: number }
-  | { readonly type: "unreadable"; readonly reason: string };
-
 async function decideAll(ctx: Context, inputs: Inputs): Promise<Decision[]> {
   const { target, notes } = inputs;
   const forkable: ObjectManifest[] = [];
@@ -178,7 +173,7 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
       note: mine ? "no writes of its own" : `throws away ${renderState(branch.head)}`,
     });
   }
-  if (ctx.workspace.workingRefs[object.key] === branch.ref) {
+  if (entryOf(ctx.workspace.workingRefs, object.key) === branch.ref) {
     return refuse(
       object,
       branch.ref,
@@ -212,33 +207,6 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
   );
 }
 
-/** Finds a bookmark's branch: that of the highest generation, or the one this checkout already works on. */
-async function readBranch(ctx: Context, { object, backend }: Bound, name: string): Promise<Branch> {
-  const locator = withoutAt(object.locator);
-  try {
-    const refs = await backend.listWorkingRefs?.(locator) ?? [];
-    const slug = parseWorkingRef(name);
-    const siblings = refs.flatMap((ref) => {
-      const parsed = parseWorkingRef(ref);
-      return parsed?.type === "bookmark" && slug?.type === "bookmark" && parsed.dataset === slug.dataset &&
-          parsed.slug === slug.slug
-        ? [{ ref, generation: parsed.generation }]
-        : [];
-    }).sort((a, b) => b.generation - a.generation);
-    const own = siblings.find((s) => s.ref === ctx.workspace.workingRefs[object.key]);
-    const newest = own ?? siblings[0];
-    if (!newest) return { type: "absent" };
-    return { type: "head", ...newest, head: await backend.fingerprint(locator, newest.ref) };
-  } catch (error) {
-    return { type: "unreadable", reason: messageOf(error) };
-  }
-}
-
-async function caseVariant(backend: ObjectBackend, object: ObjectManifest, name: string): Promise<string | undefined> {
-  const refs = await backend.listWorkingRefs?.(withoutAt(object.locator)) ?? [];
-  return refs.find((r) => r !== name && r.toLowerCase() === name.toLowerCase());
-}
-
 /** Whether a head is something this workspace knows, so that resetting the branch loses nothing. */
 function knownHere(
   ctx: Context,
@@ -248,7 +216,7 @@ function knownHere(
 ): boolean {
   const { workspace } = ctx;
   const current = ctx.objects.get(object.key);
-  return [workspace.baseStates[object.key], current?.state, workspace.forkPoints[object.key]]
+  return [entryOf(workspace.baseStates, object.key), current?.state, entryOf(workspace.forkPoints, object.key)]
     .some((known) => known && sameContent(branch.head, known, volatile));
 }
 
@@ -259,32 +227,12 @@ interface Facts extends Inputs {
   readonly volatile: ReadonlySet<string>;
 }
 
-function sourceOf(object: ObjectManifest): Source {
-  return object.pin ? { on: "pin", pin: object.pin } : { on: "state", state: object.state ?? {} };
-}
-
 function action(op: string, object: ObjectManifest, target: string, detail: string, params: JsonObject): Action {
   return { op, key: object.key, kind: object.kind, target, detail, params };
 }
 
 function refuse(object: ObjectManifest, ref: string, why: string): Decision {
   return { action: action("refuse", object, ref, why, {}), preconditions: [] };
-}
-
-function refCheck(
-  kind: string,
-  object: ObjectManifest,
-  ref: string,
-  expected: State | null,
-  detail: string,
-): Precondition {
-  return {
-    kind,
-    expected,
-    key: object.key,
-    params: { backend: object.kind, locator: object.locator, ref, what: "new" },
-    detail: `Cannot apply the plan: ${object.key}: ${detail}`,
-  };
 }
 
 /** A branch to create, or to reset from the head that was reviewed; at once, or at the first writable open. */

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { entryOf } from "../files/workspace.ts";
 import {
   ABSENT,
   type Expected,
@@ -160,7 +161,7 @@ async function openReading(ctx: Context, object: ObjectManifest, options: CallOp
       ...signal,
     });
   }
-  const recorded = ctx.workspace.workingRefs[object.key];
+  const recorded = entryOf(ctx.workspace.workingRefs, object.key);
   if (standing.onTrunk && recorded !== undefined) {
     return await handleOn(backend, object, { target: { on: "base" }, readOnly: true, ref: recorded, ...signal });
   }
@@ -184,8 +185,10 @@ async function openWriting(ctx: Context, object: ObjectManifest, options: CallOp
       },
     );
   }
-  const pending = ctx.workspace.pendingForks[key];
-  const ref = pending !== undefined ? await materializeFork(ctx, key, options) : ctx.workspace.workingRefs[key];
+  const pending = entryOf(ctx.workspace.pendingForks, key);
+  const ref = pending !== undefined
+    ? await materializeFork(ctx, key, options)
+    : entryOf(ctx.workspace.workingRefs, key);
   const backend = await backendFor(ctx, object, "refs");
   const signal = pickSignal(options);
   if (ref !== undefined) {
@@ -230,8 +233,8 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
   return withLocks(ctx, { command: "open", repository: true, ...pickSignal(options) }, async () => {
     await requireWritable(ctx, key);
     const object = ctx.object(key);
-    const ready = ctx.workspace.workingRefs[key];
-    const name = ctx.workspace.pendingForks[key];
+    const ready = entryOf(ctx.workspace.workingRefs, key);
+    const name = entryOf(ctx.workspace.pendingForks, key);
     if (name === undefined) {
       if (ready !== undefined) return ready;
       throw new StaleWorkingCopyError(`Cannot fork "${key}": no branch is pending for it`, { hints: ["tether new"] });
@@ -253,7 +256,7 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
         await ctx.saveWorkspace(switched(ctx, [key, ...siblings], ref));
         return { result: { key, ref, kind: object.kind, locator: object.locator }, value: ref };
       },
-      compensate: (error) => Promise.resolve({ key, failed: error instanceof Error ? error.message : String(error) }),
+      compensate: () => Promise.resolve({ key }),
     });
   });
 }
@@ -272,14 +275,14 @@ interface Fork {
 
 async function whatToDo(ctx: Context, { object, backend, name, siblings }: Fork, options: CallOptions): Promise<Step> {
   const locator = withoutAt(object.locator);
-  const taken = siblings.map((s) => ctx.workspace.workingRefs[s]).find((r) => r !== undefined);
+  const taken = siblings.map((s) => entryOf(ctx.workspace.workingRefs, s)).find((r) => r !== undefined);
   if (taken !== undefined) return { type: "reuse", ref: taken };
   const refs = await backend.listWorkingRefs?.(locator, pickSignal(options)) ?? [];
   if (!refs.includes(name)) return { type: "create" };
   const head = await backend.fingerprint(locator, name, pickSignal(options));
   const volatile = backend.statics.volatileKeys;
   if (sameContent(head, object.state, volatile)) return { type: "reuse", ref: name };
-  const agreed = ctx.workspace.pendingResets[object.key];
+  const agreed = entryOf(ctx.workspace.pendingResets, object.key);
   if (agreed && sameContent(head, agreed, volatile)) return { type: "reset", head };
   throw new StaleWorkingCopyError(
     `Cannot fork "${object.key}": branch "${name}" is at ${renderState(head)}, which nobody agreed to reset`,

@@ -7,7 +7,7 @@
 import { withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { micros } from "../env.ts";
-import type { WorkspaceState } from "../files/workspace.ts";
+import { entryOf, type WorkspaceState } from "../files/workspace.ts";
 import { tierOfObject } from "../kinds.ts";
 import { ImmutableObjectModifiedError, MultiObjectError, reasonOf, renderState } from "../model/errors.ts";
 import { selectKeys } from "../model/keys.ts";
@@ -74,14 +74,15 @@ export function cacheStates(
   const lastSnapshot: Record<string, State> = {};
   const lastSnapshotErrors: Record<string, { ref: string; error: string }> = {};
   for (const key of objects.keys()) {
-    const state = read.values.get(key) ?? (read.errors.has(key) ? undefined : workspace.lastSnapshot[key]);
+    const state = read.values.get(key) ?? (read.errors.has(key) ? undefined : entryOf(workspace.lastSnapshot, key));
     if (state) lastSnapshot[key] = state;
     const failed = read.errors.get(key);
     const object = objects.get(key);
     if (failed && object) {
       lastSnapshotErrors[key] = { ref: readAt(object, options.standing).ref ?? "", error: reasonOf(failed) };
-    } else if (!read.values.has(key) && workspace.lastSnapshotErrors[key]) {
-      lastSnapshotErrors[key] = workspace.lastSnapshotErrors[key];
+    } else if (!read.values.has(key)) {
+      const before = entryOf(workspace.lastSnapshotErrors, key);
+      if (before) lastSnapshotErrors[key] = before;
     }
   }
   return { ...workspace, lastSnapshot, lastSnapshotErrors, lastSnapshotAt: micros(options.now) };
@@ -89,8 +90,8 @@ export function cacheStates(
 
 /** Returns the cached failure of an object, while the ref it was read on is still the one that would be read. */
 export function cachedError(object: ObjectManifest, standing: Standing): string | undefined {
-  const cached = standing.workspace.lastSnapshotErrors[object.key];
-  if (!cached || standing.workspace.lastSnapshot[object.key]) return undefined;
+  const cached = entryOf(standing.workspace.lastSnapshotErrors, object.key);
+  if (!cached || entryOf(standing.workspace.lastSnapshot, object.key)) return undefined;
   return cached.ref === (readAt(object, standing).ref ?? "") ? cached.error : undefined;
 }
 

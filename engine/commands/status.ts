@@ -4,6 +4,7 @@
  * @module
  */
 
+import { entryOf } from "../files/workspace.ts";
 import type { Verdict } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { tierOfObject } from "../kinds.ts";
@@ -110,7 +111,7 @@ function judge(object: ObjectManifest, { standing, read }: Seen, verdict: Verdic
     origin: object.origin,
     verify: verdict?.status ?? null,
   };
-  const now = read?.values.get(object.key) ?? standing.workspace.lastSnapshot[object.key];
+  const now = read?.values.get(object.key) ?? entryOf(standing.workspace.lastSnapshot, object.key);
   const failed = read?.errors.get(object.key);
   const error = failed
     ? reasonOf(failed)

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Context } from "../context.ts";
 import { acquireLock } from "../files/lock.ts";
 import type { RunningOp } from "../files/journal.ts";
+import { redact } from "../io/redact.ts";
 import { CommitStateUnknownError, messageOf, MultiObjectError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Plan } from "./plan.ts";
@@ -67,7 +68,7 @@ export interface OperationSpec {
 
 /**
  * Journals an operation and runs its steps. The entry is durable before the first step. When the steps fail, `compensate`
- * takes back what it safely can and says what the journal records; an outcome that is not known leaves the entry open, so
+ * takes back what it safely can and says what the journal records besides the failure; an outcome that is not known leaves the entry open, so
  * that nothing it may have written is ever released (L08).
  */
 export async function operate<T>(
@@ -90,8 +91,9 @@ export async function operate<T>(
     finished = await steps.run(op);
   } catch (error) {
     if (outcomeUnknown(error)) throw error;
-    const result = await steps.compensate?.(error) ?? { failed: messageOf(error) };
-    await op.done(result);
+    const result = await steps.compensate?.(error) ?? {};
+    // Exact texts and refs are journaled as they are; what a program said may hold a secret (L39).
+    await op.done({ ...result, failed: redact(messageOf(error)) });
     throw error;
   }
   await ctx.env.boundary?.("done");

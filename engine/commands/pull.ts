@@ -1,0 +1,171 @@
+/**
+ * `pull`: brings the bookmark up to what its stores hold now, and commits what moved (commands §5.8).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../model/errors.ts";
+import { selectKeys } from "../model/keys.ts";
+import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
+import { operands } from "../io/shell.ts";
+import { withLocks } from "../plan/operation.ts";
+import { type CallOptions, type CommitReport, type PullReport, withJson } from "../reports.ts";
+import { type Standing, workingRefOf } from "../state.ts";
+import { applyPlanned } from "./commit.ts";
+import { commitPaths } from "./commit_paths.ts";
+import { planRecording, requireOnBookmark } from "./commit_plan.ts";
+import type { Outcomes } from "./fan_out.ts";
+import { cacheStates, immutableDrift, pickSignal, readStates, standingOf } from "./snapshot.ts";
+
+/** Options of {@link pull}. */
+export interface PullOptions extends CallOptions {
+  /** The bookmark that is expected here; another one is refused. */
+  readonly bookmark?: string;
+  /** Selectors; none means every object. */
+  readonly keys?: readonly string[];
+  /** Default: `pull <bookmark>: <n> object(s)`. */
+  readonly message?: string;
+}
+
+/** Takes in what upstream holds now. */
+export function pull(ctx: Context, options: PullOptions = {}): Promise<PullReport> {
+  return withLocks(ctx, { command: "pull", repository: true, ...pickSignal(options) }, async () => {
+    const { bookmark } = ctx.workspace;
+    if (options.bookmark !== undefined && options.bookmark !== bookmark) {
+      throw new StaleWorkingCopyError(`Cannot pull "${options.bookmark}": this checkout is on ${named(bookmark)}`, {
+        hints: [`tether new ${operands([options.bookmark])}`],
+      });
+    }
+    if (options.message !== undefined && options.message.trim() === "") {
+      throw new ConfigError("Cannot commit without a message", { code: "message" });
+    }
+    await requireOnBookmark(ctx, "pull");
+    ctx.requireWholeManifests();
+    const keys = selectKeys(options.keys, ctx.objects.keys());
+    await refuseEdits(ctx, keys, options);
+    const standing = await standingOf(ctx);
+    const { targets, skipped } = chooseTargets(keys.map((k) => ctx.object(k)), standing);
+    const read = await readStates(ctx, targets, { ...options, standing });
+    if (read.errors.size > 0) {
+      throw new MultiObjectError(`Cannot read ${read.errors.size} object(s) to pull`, read.errors);
+    }
+    refuseDrift(targets, read.values, standing);
+    return await take(ctx, { ...options, targets, skipped, read, standing });
+  });
+}
+
+function named(bookmark: string | null): string {
+  return bookmark === null ? "no bookmark" : `bookmark "${bookmark}"`;
+}
+
+/** A pull commits stores, not edits: those come first, or go. */
+async function refuseEdits(ctx: Context, keys: readonly string[], options: PullOptions): Promise<void> {
+  const whole = !options.keys || options.keys.length === 0;
+  const paths = await commitPaths(ctx, { objects: keys.map((k) => ctx.object(k)), whole, selectors: options.keys });
+  const dirty = await ctx.vcs.dirty(paths);
+  if (dirty.length === 0) return;
+  throw new ConfigError(`Cannot pull over uncommitted edits of ${dirty.map((p) => `"${p}"`).join(", ")}`, {
+    code: "uncommitted",
+    hints: ["tether commit -m MESSAGE", "tether undo"],
+    details: { paths: dirty },
+  });
+}
+
+/** Which objects a pull reads: those with a branch here, and on the trunk everything else that was committed. */
+function chooseTargets(
+  objects: readonly ObjectManifest[],
+  standing: Standing,
+): { targets: ObjectManifest[]; skipped: Record<string, string> } {
+  const targets: ObjectManifest[] = [];
+  const skipped: Record<string, string> = {};
+  for (const object of objects) {
+    const working = workingRefOf(object, standing);
+    if (object.state === null) skipped[object.key] = "never committed";
+    else if (working.at === "ref" || standing.onTrunk) targets.push(object);
+    else skipped[object.key] = working.at === "pending" ? "no branch yet" : "moves on the trunk only";
+  }
+  return { targets, skipped };
+}
+
+function refuseDrift(
+  targets: readonly ObjectManifest[],
+  states: ReadonlyMap<string, State>,
+  standing: Standing,
+): void {
+  const drifted = new Map<string, Error>();
+  for (const object of targets) {
+    const error = immutableDrift(object, states.get(object.key), standing);
+    if (error) drifted.set(object.key, error);
+  }
+  if (drifted.size === 0) return;
+  const keys = [...drifted.keys()];
+  throw new MultiObjectError("Cannot pull changed immutable objects", drifted, {
+    code: "immutable-modified",
+    hints: [
+      `tether set --file versioned ${operands(keys)}`,
+      ...keys.map((k) => `tether remove ${operands([k])}, then tether add it again, accepts the new content once`),
+    ],
+  });
+}
+
+interface Taking extends PullOptions {
+  readonly targets: readonly ObjectManifest[];
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly read: Outcomes<State>;
+  readonly standing: Standing;
+}
+
+async function take(ctx: Context, taking: Taking): Promise<PullReport> {
+  const { targets, read, standing } = taking;
+  const moved = targets.filter((o) => {
+    const volatile = standing.statics.get(o.kind)?.volatileKeys ?? new Set<string>();
+    return !sameContent(read.values.get(o.key), o.state, volatile);
+  });
+  if (ctx.workspaceFile.persistent) {
+    await ctx.saveWorkspace(cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() }));
+  }
+  const { bookmark } = ctx.workspace;
+  const before = new Map(moved.map((o) => [o.key, o.state]));
+  const data = {
+    bookmark: bookmark ?? "",
+    committed: Object.fromEntries(
+      moved.map((o) => [o.key, { from: before.get(o.key) ?? {}, to: read.values.get(o.key) ?? {} }]),
+    ),
+    unchanged: targets.filter((o) => !moved.includes(o)).map((o) => o.key),
+    skipped: taking.skipped,
+  };
+  const committed = moved.length > 0 ? await record(ctx, taking, moved) : undefined;
+  const vcsCommit = committed?.vcsCommit ?? null;
+  const pinned = Object.fromEntries(
+    Object.entries(committed?.pinned ?? {}).map((
+      [key, ref],
+    ) => [key, ref === null ? null : ref.replace(/^tether\./, "")]),
+  );
+  const all = { ...data, vcsCommit, pinned, warnings: [...ctx.warnings] };
+  return withJson(all, () => ({
+    bookmark: all.bookmark,
+    committed: all.committed,
+    unchanged: all.unchanged,
+    skipped: all.skipped,
+    vcs_commit: vcsCommit,
+    pinned,
+  }));
+}
+
+/** Commits what moved, and nothing else. */
+async function record(ctx: Context, taking: Taking, moved: readonly ObjectManifest[]): Promise<CommitReport> {
+  const { bookmark } = ctx.workspace;
+  // A selection stays one: its branches must not be split. A whole pull covers everything, moved or not.
+  const selected = taking.keys && taking.keys.length > 0 ? { keys: taking.targets.map((o) => o.key) } : {};
+  const plan = await planRecording(ctx, {
+    message: taking.message ?? `pull ${bookmark}: ${moved.length} object${moved.length === 1 ? "" : "s"}`,
+    ...selected,
+    objects: taking.targets,
+    states: new Map(taking.targets.map((o) => [o.key, taking.read.values.get(o.key) ?? o.state])),
+    moving: taking.targets,
+    pull: true,
+    ...pickSignal(taking),
+  });
+  return await applyPlanned(ctx, plan, { ...selected, ...pickSignal(taking) });
+}
