@@ -175,6 +175,13 @@ export interface NewReport extends Report {
   readonly warnings: readonly string[];
 }
 
+/** Report of `restore`. */
+export interface RestoreReport extends Report {
+  readonly from: string | null;
+  readonly at: string | null;
+  readonly workingRefs: Readonly<Record<string, string>>;
+}
+
 /** One checked pin or state. */
 export interface VerifyEntry {
   /** The key, or `<commit12>:<key>` of `--all-history`. */

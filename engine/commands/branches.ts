@@ -8,6 +8,7 @@ import { entryOf } from "../files/workspace.ts";
 import { type ObjectBackend, type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { messageOf } from "../model/errors.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
 import type { ObjectManifest, State } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";
 import type { Precondition } from "../plan/plan.ts";
@@ -57,6 +58,13 @@ export function sourceOf(object: ObjectManifest): Source {
   return object.pin ? { on: "pin", pin: object.pin } : { on: "state", state: object.state ?? {} };
 }
 
+/** Returns the source that an action's parameters name: a pin, a recorded state, or a state resolved by `--at`. */
+export function sourceFromParams(params: JsonObject): Source {
+  const pin = params["pin"];
+  if (isJsonObject(pin)) return { on: "pin", pin: { id: String(pin["id"]), ref: String(pin["ref"]) } };
+  return { on: "state", state: (params["at_state"] ?? params["state"] ?? {}) as State };
+}
+
 /** Returns a precondition on a branch. */
 export function refCheck(
   kind: string,
@@ -64,12 +72,13 @@ export function refCheck(
   ref: string,
   expected: State | null,
   detail: string,
+  command: string = "new",
 ): Precondition {
   return {
     kind,
     expected,
     key: object.key,
-    params: { backend: object.kind, locator: object.locator, ref, what: "new" },
+    params: { backend: object.kind, locator: object.locator, ref, what: command },
     detail: `Cannot apply the plan: ${object.key}: ${detail}`,
   };
 }

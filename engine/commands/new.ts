@@ -7,18 +7,19 @@
  * @module
  */
 
-import { ABSENT, type Expected, type Source } from "../../backends/backend.ts";
+import { ABSENT, type Expected } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf, type WorkspaceState } from "../files/workspace.ts";
-import { ConfigError, MultiObjectError, RefMovedError, StalePlanError } from "../model/errors.ts";
+import { MultiObjectError, RefMovedError, StalePlanError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import type { Pin, State } from "../model/manifest.ts";
+import type { State } from "../model/manifest.ts";
 import { Mutex } from "../io/pool.ts";
 import { operate, withLocks } from "../plan/operation.ts";
-import type { Action, Plan } from "../plan/plan.ts";
+import { type Action, type Plan, refuseIfRefused } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, type NewReport, withJson } from "../reports.ts";
+import { sourceFromParams } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
 import { planNew } from "./new_plan.ts";
 import { type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
@@ -32,7 +33,7 @@ export function newBookmark(ctx: Context, options: NewOptions = {}): Promise<New
   return withLocks(ctx, { command: "new", repository: true, ...pickSignal(options) }, async () => {
     const { plan, target } = await planNew(ctx, options);
     // The plan's own refusals come before its preconditions: they say what really is in the way (Δ18).
-    refuseIfRefused(plan);
+    refuseIfRefused(plan, `Cannot go to ${name(plan.context["bookmark"])}`);
     await checkPlan(ctx, plan, "new");
     return await apply(ctx, plan, { target, ...options });
   });
@@ -41,7 +42,7 @@ export function newBookmark(ctx: Context, options: NewOptions = {}): Promise<New
 /** Applies a saved plan. */
 export function applyNew(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<NewReport> {
   return withLocks(ctx, { command: "new", repository: true, ...pickSignal(options) }, async () => {
-    if (plan.command === "new") refuseIfRefused(plan);
+    if (plan.command === "new") refuseIfRefused(plan, `Cannot go to ${name(plan.context["bookmark"])}`);
     await checkPlan(ctx, plan, "new");
     const target = await resolveTarget(ctx, requestOf(plan));
     if (target.bookmark !== plan.context["bookmark"]) {
@@ -72,24 +73,6 @@ function requestOf(plan: Plan): NewRequest {
     discard: c["discard"] === true,
     adopt: c["adopt"] === true,
   };
-}
-
-function refuseIfRefused(plan: Plan): void {
-  const refusals = actionsOf(plan, "refuse");
-  if (refusals.length === 0) return;
-  throw new MultiObjectError(
-    `Cannot go to ${name(plan.context["bookmark"])}`,
-    new Map(refusals.map((a) => [a.key, new ConfigError(`"${a.target}" ${a.detail}`, { code: "refused" })])),
-    { code: "refused", hints: refusalHints(refusals) },
-  );
-}
-
-function refusalHints(refusals: readonly Action[]): string[] {
-  const hints = [];
-  if (refusals.some((a) => a.detail.includes("commit them, or"))) hints.push("tether commit -m MESSAGE");
-  if (refusals.some((a) => a.detail.includes("--shared"))) hints.push("tether new --shared");
-  if (refusals.some((a) => a.detail.includes("--discard"))) hints.push("tether new --discard");
-  return hints;
 }
 
 interface ApplyOptions extends CallOptions {
@@ -233,7 +216,7 @@ async function forkAll(
       const action = byKey.get(object.key);
       if (!action || !backend.fork) throw new Error(`No fork is planned for "${object.key}"`);
       const expected: Expected = action.params["head"] ? action.params["head"] as State : ABSENT;
-      const ref = await backend.fork(object.locator, sourceOf(action), action.target, { expected });
+      const ref = await backend.fork(object.locator, sourceFromParams(action.params), action.target, { expected });
       await ctx.env.boundary?.(`fork ${object.key}`);
       await notes.run(async () => {
         await op.progress({ action: "fork", key: object.key, ref });
@@ -248,11 +231,6 @@ async function forkAll(
     },
   });
   return { refs: values, errors };
-}
-
-function sourceOf(action: Action): Source {
-  const pin = action.params["pin"];
-  return pin ? { on: "pin", pin: pin as unknown as Pin } : { on: "state", state: action.params["state"] as State };
 }
 
 /** Returns the workspace with the branches that exist now; those that failed stay pending. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ConfigError, messageOf, StalePlanError } from "../model/errors.ts";
+import { ConfigError, messageOf, MultiObjectError, StalePlanError } from "../model/errors.ts";
 import { sha256 } from "../model/hash.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { PLAN_VERSION } from "../version.ts";
@@ -247,6 +247,28 @@ export class Plan {
       actions: this.actions.map((a) => ({ ...a })),
     };
   }
+}
+
+/**
+ * Stops a plan that holds refusals: they say what really is in the way, so they come before its preconditions (Δ18).
+ *
+ * @throws {MultiObjectError} with all of them.
+ */
+export function refuseIfRefused(plan: Plan, attempted: string): void {
+  const refusals = plan.actions.filter((a) => a.op === "refuse");
+  if (refusals.length === 0) return;
+  const reason = (a: Action): ConfigError => new ConfigError(`"${a.target}" ${a.detail}`, { code: "refused" });
+  const errors = new Map(refusals.map((a) => [a.key || a.target, reason(a)]));
+  throw new MultiObjectError(attempted, errors, { code: "refused", hints: refusalHints(plan.command, refusals) });
+}
+
+function refusalHints(command: string, refusals: readonly Action[]): string[] {
+  const says = (text: string): boolean => refusals.some((a) => a.detail.includes(text));
+  return [
+    ...(says("commit them") ? ["tether commit -m MESSAGE"] : []),
+    ...(says("--shared") ? [`tether ${command} --shared`] : []),
+    ...(says("--discard") ? [`tether ${command} --discard`] : []),
+  ];
 }
 
 function objectOf(value: Json | undefined, where: string): JsonObject {

@@ -28,6 +28,10 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     always: ["workspace_id", "manifest_hash"],
     perAction: { fork: [["ref_head", "ref_absent"]], reuse: [["ref_head"]], adopt: [["ref_present"]] },
   },
+  restore: {
+    always: ["workspace_id", "workspace_bookmark", "manifest_hash"],
+    perAction: { fork: [["ref_head", "ref_absent"]] },
+  },
 };
 
 /** What a precondition found. */
