@@ -14,36 +14,48 @@ import type { GitObjectReader } from "./object_reader.ts";
 /** Paths on standard input: there may be more than a command line holds, and none is a pattern. */
 const FROM_STDIN = ["--pathspec-from-file=-", "--pathspec-file-nul"];
 
-/** Returns the files below some paths that differ from HEAD, in the working tree or in the index. */
-export async function readDirty(git: Git, paths: readonly string[]): Promise<string[]> {
-  return (await readStatus(git, paths)).map((entry) => entry.path);
+/** `status` takes paths as arguments only, and a command line holds so many. */
+const PATHS_AT_ONCE = 1000;
+
+/** How the files below some paths stood at one moment. */
+export interface Status {
+  /** The paths asked about. */
+  readonly paths: readonly string[];
+  /** The files that differ from HEAD, in the working tree or in the index. */
+  readonly entries: readonly StatusEntry[];
 }
 
-interface StatusEntry {
+/** One file that differs from HEAD. */
+export interface StatusEntry {
   readonly path: string;
   /** Whether the working tree differs from the index, so that the index needs the file. */
   readonly unstaged: boolean;
 }
 
-async function readStatus(git: Git, paths: readonly string[]): Promise<StatusEntry[]> {
-  if (paths.length === 0) return [];
-  const result = await git.run(
-    [
-      "--no-optional-locks",
-      "--literal-pathspecs",
-      "status",
-      "--porcelain=v1",
-      "-z",
-      "--untracked-files=all",
-      "--no-renames",
-      "--ignore-submodules=all",
-      "--",
-      ...paths,
-    ],
-    { doing: "find the changed files" },
-  );
-  const records = result.text().split("\0").filter((record) => record !== "");
-  return records.map((record) => ({ path: record.slice(3), unstaged: record[1] !== " " }));
+/** Reads how the files below some paths stand. */
+export async function readStatus(git: Git, paths: readonly string[]): Promise<Status> {
+  const entries: StatusEntry[] = [];
+  for (let at = 0; at < paths.length; at += PATHS_AT_ONCE) {
+    const result = await git.run(
+      [
+        "--no-optional-locks",
+        "--literal-pathspecs",
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--",
+        ...paths.slice(at, at + PATHS_AT_ONCE),
+      ],
+      { doing: "find the changed files" },
+    );
+    for (const record of result.text().split("\0")) {
+      if (record !== "") entries.push({ path: record.slice(3), unstaged: record[1] !== " " });
+    }
+  }
+  return { paths, entries };
 }
 
 /**
@@ -54,10 +66,15 @@ async function readStatus(git: Git, paths: readonly string[]): Promise<StatusEnt
 export async function commitPaths(
   git: Git,
   reader: GitObjectReader,
-  request: CommitRequest & { readonly parent: string | null },
+  request: CommitRequest & {
+    /** What HEAD is at. */
+    readonly parent: string | null;
+    /** What is known of removed files, to ask no second time. */
+    readonly status?: Status;
+  },
 ): Promise<string> {
   const doing = "commit the dataset";
-  const { known, toAdd } = await committable(git, request.paths);
+  const { known, toAdd } = await committable(git, request.paths, request.status);
   if (known.length === 0) {
     throw new VcsError(`Cannot ${doing}: none of its files exists or is tracked`, { code: "nothing-to-commit" });
   }
@@ -73,25 +90,50 @@ export async function commitPaths(
     });
   } catch (error) {
     // With a commit there, what failed came after it, such as a hook; the caller sees that HEAD moved.
-    if ((await reader.info("HEAD^{commit}"))?.id === (request.parent ?? undefined)) await unstage(git, known);
-    throw await withIgnored(git, known, error);
+    const committed = (await reader.info("HEAD^{commit}"))?.id !== (request.parent ?? undefined);
+    throw await withRemedies(git, known, { error, committed });
   }
   return await commitAbove(reader, request.parent);
 }
 
-/** Returns the failure with the files of the dataset that git ignores: they are the usual reason. */
-async function withIgnored(git: Git, paths: readonly string[], error: unknown): Promise<unknown> {
+/** Unstages after a failure, and returns the failure with what else went wrong and what usually is the reason. */
+async function withRemedies(
+  git: Git,
+  paths: readonly string[],
+  failure: { readonly error: unknown; readonly committed: boolean },
+): Promise<unknown> {
+  const { error, committed } = failure;
+  const hints: string[] = [];
+  try {
+    if (!committed) await unstage(git, paths);
+  } catch (second) {
+    if (!(second instanceof VcsError)) throw second;
+    hints.push(`git reset -q -- ${paths.map(shellQuote).join(" ")}`);
+  }
   if (!(error instanceof VcsError)) return error;
-  const listing = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", ...paths];
-  const result = await git.run(["--literal-pathspecs", ...listing], { doing: "find the ignored files" });
-  const ignored = result.text().split("\0").filter((path) => path !== "");
-  const [first] = ignored;
-  if (first === undefined) return error;
+  const [ignored] = await ignoredFiles(git, paths);
+  if (ignored !== undefined) hints.push(`git check-ignore -v -- ${shellQuote(ignored)}`);
   return new VcsError(error.message, {
-    hints: [`git check-ignore -v -- ${shellQuote(first)}`],
-    details: { ...error.details, ignored },
+    code: error.code,
+    hints: [...error.hints, ...hints],
+    details: error.details,
     cause: error,
   });
+}
+
+/** Files of the dataset that git ignores make it refuse or leave out what it was given. */
+async function ignoredFiles(git: Git, paths: readonly string[]): Promise<string[]> {
+  const listing = [
+    "ls-files",
+    "-z",
+    "--others",
+    "--ignored",
+    "--exclude-standard",
+    "--",
+    ...paths.slice(0, PATHS_AT_ONCE),
+  ];
+  const result = await git.run(["--literal-pathspecs", ...listing], { doing: "find the ignored files" });
+  return result.text().split("\0").filter((path) => path !== "");
 }
 
 /** Makes nothing of some paths staged. */
@@ -107,10 +149,17 @@ export async function unstage(git: Git, paths: readonly string[]): Promise<void>
  * Sorts out what git would choke on: a path must match a file that it knows or is about to know. Only for paths that are
  * gone, or folders without files, does git have to be asked whether they were tracked.
  */
-async function committable(git: Git, paths: readonly string[]): Promise<{ known: string[]; toAdd: string[] }> {
+async function committable(
+  git: Git,
+  paths: readonly string[],
+  status: Status | undefined,
+): Promise<{ known: string[]; toAdd: string[] }> {
   const there = await Promise.all(paths.map((path) => holdsFile(join(git.root, path))));
   const present = paths.filter((_, i) => there[i]);
-  const removed = await readStatus(git, paths.filter((_, i) => !there[i]));
+  const absent = paths.filter((_, i) => !there[i]);
+  const asked = absent.every((path) => status?.paths.includes(path));
+  const { entries } = status && asked ? status : await readStatus(git, absent);
+  const removed = entries.filter((entry) => absent.some((p) => entry.path === p || entry.path.startsWith(`${p}/`)));
   return {
     known: [...present, ...removed.map((entry) => entry.path)],
     toAdd: [...present, ...removed.filter((entry) => entry.unstaged).map((entry) => entry.path)],

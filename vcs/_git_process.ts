@@ -75,6 +75,11 @@ export class Git {
     this.#signal = signal;
   }
 
+  /** Returns the same program at another checkout. */
+  at(root: string): Git {
+    return new Git(this.program, root, this.#signal);
+  }
+
   /**
    * Runs git to its end.
    *

@@ -162,18 +162,23 @@ export interface VcsAdapter extends AsyncDisposable {
   completeness(): Promise<Completeness>;
   /** Returns the one reader of this adapter; it ends with the adapter. */
   objects(): ObjectReader;
+  /** Returns what the working copy stands on. */
   position(): Promise<Position>;
   /** Returns the bookmarks and their commits; a conflicted one has `null`. Parking branches are none. */
   bookmarks(): Promise<ReadonlyMap<string, string | null>>;
   /** Returns every checkout, this one included. */
   checkouts(): Promise<readonly Checkout[]>;
-  /** Tells which of some paths the VCS tracks, in this or another checkout. Needs nothing of `secrets.toml`. */
+  /**
+   * Tells which of some paths the VCS tracks, in this or another checkout. A file that a link or a repository inside the
+   * checkout leads to counts as tracked: it may have come with a clone (L40). Needs nothing of `secrets.toml`.
+   */
   tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]>;
   /**
    * Returns the files at or below some paths that differ from the commit under the working copy: changed, staged, removed
-   * and untracked ones, but none that is ignored. Reads the position along the way.
+   * and untracked ones, but none that is ignored. A later `commit` relies on it for files that are gone.
    */
   dirty(paths: readonly string[]): Promise<readonly string[]>;
+  /** Tells whether a commit is another one or reaches back to it. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
   /** Returns those of some commits that nothing reaches any more (jj: whose change is not visible any more). */
   vanished(commits: readonly string[]): Promise<readonly string[]>;

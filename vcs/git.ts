@@ -12,7 +12,7 @@ import type { JsonObject } from "../engine/model/json.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import { branchProblem, createBranch, deleteBranch, moveBranch, park, switchTo } from "./_git_branches.ts";
 import { readCompleteness } from "./_git_clone.ts";
-import { commitPaths, readDirty, unstage } from "./_git_commit.ts";
+import { commitPaths, readStatus, type Status, unstage } from "./_git_commit.ts";
 import {
   readCommitInfos,
   readExclusive,
@@ -36,6 +36,7 @@ import {
   type Worktree,
 } from "./_git_refs.ts";
 import { checkGitVersion } from "./_git_version.ts";
+import { trackedPaths } from "./_git_tracked.ts";
 import { listTree, objectAt } from "./_tree_paths.ts";
 import { checkId, GitObjectReader } from "./object_reader.ts";
 import type {
@@ -76,6 +77,7 @@ class GitAdapter implements VcsAdapter {
   readonly #reader: GitObjectReader;
   #refs: Promise<ReadonlyMap<string, string>> | undefined;
   #worktrees: Promise<readonly Worktree[]> | undefined;
+  #status: Status | undefined;
   /** Whether the reader's process has read the index, which it does once. */
   #indexRead = false;
 
@@ -93,6 +95,7 @@ class GitAdapter implements VcsAdapter {
   refresh(): void {
     this.#refs = undefined;
     this.#worktrees = undefined;
+    this.#status = undefined;
   }
 
   async resolve(rev: string): Promise<string> {
@@ -170,17 +173,18 @@ class GitAdapter implements VcsAdapter {
 
   async tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]> {
     if (paths.length === 0) return [];
-    if (checkout === undefined && !this.#indexRead) return await this.#trackedByReader(paths);
-    const result = await this.#git.run(["--literal-pathspecs", "ls-files", "-z", "--full-name", "--", ...paths], {
-      doing: "find out which files are tracked",
-      ...(checkout === undefined ? {} : { cwd: checkout }),
-    });
-    const found = new Set(result.text().split("\0"));
-    return paths.filter((path) => found.has(path));
+    const root = checkout ?? this.location.root;
+    // The process that is needed anyway: opening a dataset costs no child for this question.
+    const first = root === this.location.root && !this.#indexRead;
+    if (first) this.#indexRead = true;
+    if (first) return await trackedPaths(this.#reader, root, paths);
+    await using reader = new GitObjectReader(this.#git.at(root));
+    return await trackedPaths(reader, root, paths);
   }
 
-  dirty(paths: readonly string[]): Promise<readonly string[]> {
-    return readDirty(this.#git, paths);
+  async dirty(paths: readonly string[]): Promise<readonly string[]> {
+    this.#status = await readStatus(this.#git, paths);
+    return this.#status.entries.map((entry) => entry.path);
   }
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
@@ -218,7 +222,8 @@ class GitAdapter implements VcsAdapter {
       });
     }
     try {
-      return await commitPaths(this.#git, this.#reader, { ...request, parent: head.commit });
+      const known = this.#status === undefined ? {} : { status: this.#status };
+      return await commitPaths(this.#git, this.#reader, { ...request, ...known, parent: head.commit });
     } finally {
       this.refresh();
     }
@@ -291,21 +296,6 @@ class GitAdapter implements VcsAdapter {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#reader[Symbol.asyncDispose]();
-  }
-
-  /** Asks the process that is needed anyway, so that opening a dataset costs no child of its own. */
-  async #trackedByReader(paths: readonly string[]): Promise<readonly string[]> {
-    this.#indexRead = true;
-    const stages = [0, 1, 2, 3];
-    const found = await Promise.all(paths.map(async (path) => {
-      // The protocol has one question a line.
-      if (path.includes("\n")) {
-        throw new VcsError(`Cannot find out whether ${JSON.stringify(path)} is tracked: it holds a line break`);
-      }
-      const entries = await Promise.all(stages.map((stage) => this.#reader.info(`:${stage}:${path}`)));
-      return entries.some((entry) => entry !== undefined);
-    }));
-    return paths.filter((_, i) => found[i]);
   }
 
   #head(): Promise<Head> {

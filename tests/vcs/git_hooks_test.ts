@@ -169,3 +169,22 @@ Deno.test("files git ignores fail the commit and are named [commands 5.9]", asyn
     });
   }
 });
+
+Deno.test("a commit that cannot even unstage says both what failed and how to unstage", async () => {
+  await using repo = await tempRepo({ files: { "tether.toml": "1" } });
+  await repo.write("tether.toml", "2");
+  const git = await repo.write(
+    ".git/fake",
+    "#!/bin/sh\ncase \"$*\" in *' commit '*) touch .git/index.lock; echo 'no luck' >&2; exit 1;; esac\nexec git \"$@\"\n",
+  );
+  await Deno.chmod(git, 0o755);
+  await using adapter = await detectVcs(repo.path, { programs: { git } });
+  await assert.rejects(
+    adapter.commit({ message: "m", paths: ["tether.toml"], bookmark: "main" }),
+    (error: VcsError) => {
+      assert.match(error.message, /no luck/);
+      assert.deepEqual(error.hints, ["git reset -q -- tether.toml"]);
+      return true;
+    },
+  );
+});

@@ -245,6 +245,65 @@ Deno.test("the core loop works in a linked worktree, with refs packed and the ma
   assert.equal(await adapter.resolve("next"), id);
 });
 
+Deno.test("per-checkout files that came with a clone by a detour count as tracked [L40, formats 1]", async (t) => {
+  const files = [".tether/secrets.toml", ".tether/workspace.toml", ".tether/ops.jsonl"];
+  const clone = async (repo: TempRepo): Promise<string> => {
+    const target = join(repo.outer, "clone");
+    await repo.git(["-c", "protocol.file.allow=always", "clone", "-q", "--recurse-submodules", repo.path, target]);
+    return target;
+  };
+  await t.step("a folder that is a link to tracked files", async () => {
+    await using repo = await tempRepo({ files: { "tether.toml": "", "evil/secrets.toml": "" } });
+    await Deno.symlink("evil", join(repo.path, ".tether"));
+    await repo.commit("evil");
+    await using adapter = await detectVcs(await clone(repo));
+    assert.deepEqual(await adapter.tracked([...files, "tether.toml", "no/such"]), [...files, "tether.toml"]);
+  });
+  await t.step("a submodule", async () => {
+    await using evil = await tempRepo({ files: { "secrets.toml": "", "sub/x": "" } });
+    await using repo = await tempRepo({ files: { "tether.toml": "" } });
+    await repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", evil.path, ".tether"]);
+    await repo.commit("evil");
+    await using adapter = await detectVcs(await clone(repo));
+    assert.deepEqual(await adapter.tracked([".tether/secrets.toml", ".tether/sub/x"]), [
+      ".tether/secrets.toml",
+      ".tether/sub/x",
+    ]);
+  });
+  await t.step("a file that is a tracked link to somewhere else", async () => {
+    await using repo = await tempRepo({ files: { "tether.toml": "", ".tether/x": "" } });
+    await Deno.symlink("/etc/passwd", join(repo.path, ".tether/secrets.toml"));
+    await repo.commit("evil");
+    await using adapter = await detectVcs(await clone(repo));
+    assert.deepEqual(await adapter.tracked(files), [".tether/secrets.toml"]);
+  });
+  await t.step("the user's own, untracked link is the user's", async () => {
+    await using repo = await tempRepo({ files: { "tether.toml": "", ".tether/x": "" } });
+    await Deno.writeTextFile(join(repo.outer, "secrets"), "");
+    await Deno.symlink(join(repo.outer, "secrets"), join(repo.path, ".tether/secrets.toml"));
+    await using adapter = await detectVcs(repo.path);
+    assert.deepEqual(await adapter.tracked(files), []);
+  });
+  await t.step("a file that is conflicted in the index", async () => {
+    await using repo = await tempRepo({ files: { a: "" } });
+    await repo.git(["switch", "-q", "-c", "theirs"]);
+    await repo.commit("theirs", { ".tether/ops.jsonl": "1" });
+    await repo.git(["switch", "-q", "main"]);
+    await repo.commit("ours", { ".tether/ops.jsonl": "2" });
+    await repo.git(["merge", "theirs"], { mayFail: true });
+    await using adapter = await detectVcs(repo.path);
+    assert.deepEqual(await adapter.tracked(files), [".tether/ops.jsonl"]);
+  });
+  await t.step("a file that became tracked while the dataset was open", async () => {
+    await using repo = await tempRepo({ files: { a: "" } });
+    await repo.write(".tether/workspace.toml", "");
+    await using adapter = await detectVcs(repo.path);
+    assert.deepEqual(await adapter.tracked(files), []);
+    await repo.git(["add", "-f", ".tether/workspace.toml"]);
+    assert.deepEqual(await adapter.tracked(files), [".tether/workspace.toml"]);
+  });
+});
+
 Deno.test("reads change no file of the repository, and work where nothing can be written [L17, L26]", async () => {
   await using repo = await tempRepo({ files: { "tether.toml": "1", ".tether/objects/a.toml": "a" } });
   // Makes every entry of the index racy, which a status would like to write down.
