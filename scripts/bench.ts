@@ -54,14 +54,7 @@ async function run(call: Call): Promise<Run> {
     stderr: "piped",
   }).spawn();
   let peakMiB = 0;
-  const watch = setInterval(() => {
-    try {
-      const status = Deno.readTextFileSync(`/proc/${child.pid}/status`);
-      peakMiB = Math.max(peakMiB, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
-    } catch {
-      // Ended meanwhile, or no /proc here: memory is then not reported.
-    }
-  }, 20);
+  const watch = setInterval(() => peakMiB = Math.max(peakMiB, peakOf(child.pid)), 20);
   const { success, stderr, stdout } = await child.output();
   clearInterval(watch);
   if (!success) {
@@ -72,6 +65,16 @@ async function run(call: Call): Promise<Run> {
     );
   }
   return { seconds: (performance.now() - start) / 1000, peakMiB };
+}
+
+/** Returns the peak memory of a process so far in MiB; 0 once it ended, or where there is no /proc. */
+function peakOf(pid: number): number {
+  try {
+    const status = Deno.readTextFileSync(`/proc/${pid}/status`);
+    return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
 }
 
 async function shell(cwd: string, script: string): Promise<Run> {
@@ -164,13 +167,15 @@ async function commitFolder(): Promise<void> {
 async function manyObjects(): Promise<void> {
   const at = await datasets("objects");
   await Deno.mkdir(`${WORK}/objects/data`);
-  for (let i = 0; i < 500; i++) Deno.writeTextFileSync(`${WORK}/objects/data/f${i}.csv`, `a,b\n${i},${i}\n`.repeat(50));
+  for (let i = 0; i < 500; i++) {
+    await Deno.writeTextFile(`${WORK}/objects/data/f${i}.csv`, `a,b\n${i},${i}\n`.repeat(50));
+  }
   // Five hundred manifests at once: each implementation reads what either would write.
   for (const side of [at.ours, at.peer]) {
     await Deno.mkdir(`${side}/.tether/objects/t`, { recursive: true });
     for (let i = 0; i < 500; i++) {
       const uri = `${WORK}/objects/data/f${i}.csv`;
-      Deno.writeTextFileSync(
+      await Deno.writeTextFile(
         `${side}/.tether/objects/t/f${i}.toml`,
         `key = "t/f${i}"\nkind = "file"\nrecoverable = true\n\n[locator]\nuri = "${uri}"\n\n[policy]\nfile = "versioned"\npin = "native"\n`,
       );

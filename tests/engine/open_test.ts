@@ -52,11 +52,11 @@ Deno.test("[commands 5.11] a pin that moved is never opened; one that is gone fa
   const moved = t.write("a");
   system?.tags.set(ref, moved.id);
   await assert.rejects(t.with((ds) => ds.open("a", { rev: "HEAD" })), PinDriftError);
-  assert.deepEqual((await t.with((ds) => ds.verify())).entries.map((e) => e.status), ["drifted"]);
+  assert.deepEqual((await t.with(async (ds) => await ds.verify())).entries.map((e) => e.status), ["drifted"]);
   system?.tags.delete(ref);
   const opened = await t.with((ds) => ds.open("a", { rev: "HEAD" }));
   assert.equal(opened.pinned, false);
-  assert.deepEqual((await t.with((ds) => ds.verify())).entries.map((e) => e.status), ["missing"]);
+  assert.deepEqual((await t.with(async (ds) => await ds.verify())).entries.map((e) => e.status), ["missing"]);
   system?.snapshots.delete(`${t.system("a")}:s0`);
   await assert.rejects(t.with((ds) => ds.open("a", { rev: "HEAD" })), StateGoneError);
 });
