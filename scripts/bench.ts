@@ -123,9 +123,12 @@ async function startUp(): Promise<void> {
 async function makeFiles(folder: string, count: number): Promise<void> {
   for (let d = 0; d < count / 1000; d++) {
     await Deno.mkdir(`${folder}/d${d}`, { recursive: true });
-    for (let i = 0; i < 1000; i++) {
-      Deno.writeTextFileSync(`${folder}/d${d}/f${i}.txt`, `file ${d} ${i}\n`.repeat(1 + i % 40));
-    }
+    await Promise.all(
+      Array.from(
+        { length: 1000 },
+        (_, i) => Deno.writeTextFile(`${folder}/d${d}/f${i}.txt`, `file ${d} ${i}\n`.repeat(1 + i % 40)),
+      ),
+    );
   }
 }
 

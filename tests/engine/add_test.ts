@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigError, TetherError } from "../../engine/model/errors.ts";
 import { initDataset } from "../../engine/commands/init.ts";
-import { Dataset } from "../../engine/dataset.ts";
+import type { Dataset } from "../../engine/dataset.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 import { tempRepo } from "../helpers/repo.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { type MemorySnapshot, namedStore } from "../../backends/memory/store.ts";
-import { Context, openContext } from "../../engine/context.ts";
+import { type Context, openContext } from "../../engine/context.ts";
 import { Dataset } from "../../engine/dataset.ts";
 import { initDataset } from "../../engine/commands/init.ts";
 import { type EngineEnv, REAL_ENV } from "../../engine/env.ts";
