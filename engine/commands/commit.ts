@@ -14,7 +14,7 @@ import type { JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
 import { operate, withLocks } from "../plan/operation.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, type CommitReport, withJson } from "../reports.ts";
@@ -117,7 +117,7 @@ export async function applyPlanned(
       await steps.rememberStates(chosen.map((o) => o.key));
       const result: JsonObject = {
         vcs_commit: steps.vcsCommit ?? null,
-        pinned: Object.fromEntries(recording.map((a) => [a.key, a.op === "pin" ? a.params["pin_id"] ?? null : null])),
+        pinned: Object.fromEntries(kept(recording).map((a) => [a.key, a.params["pin_id"] ?? null])),
         unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
       };
       if (!steps.trouble) return { result, value: undefined };
@@ -138,12 +138,17 @@ async function textsOf(ctx: Context, objects: readonly ObjectManifest[]): Promis
   return texts;
 }
 
+/** Returns the actions whose states can be read back: with a pin, or without one at their own address. */
+function kept(recording: readonly Action[]): readonly Action[] {
+  return recording.filter((a) => a.params["recoverable"] !== false);
+}
+
 function report(ctx: Context, plan: Plan, steps: CommitSteps | undefined): CommitReport {
   const recording = steps ? actionsOf(plan, "pin", "record") : [];
   const data = {
     vcsCommit: steps?.vcsCommit ?? null,
     pinned: Object.fromEntries(
-      recording.map((a) => [a.key, a.op === "pin" ? refForPin(String(a.params["pin_id"])) : null]),
+      kept(recording).map((a) => [a.key, a.op === "pin" ? refForPin(String(a.params["pin_id"])) : null]),
     ),
     unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
     unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length)),
