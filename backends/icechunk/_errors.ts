@@ -39,7 +39,8 @@ const REFUSALS: readonly (readonly [RegExp, Refusal])[] = [
   [/ancestry doesn't include `from`/, "unrelated"],
   [/^invalid ref name/, "bad-name"],
   [/^Invalid ObjectId|^bad (object|snapshot) id/i, "bad-id"],
-  [/^invalid magic numbers|cannot (de)?serialize|^invalid (compression|spec|file)|deserializ|flatbuffer/i, "corrupt"],
+  // Nothing but decompression still says "I/O error": reads and writes are ours.
+  [/^invalid (magic|icechunk header|spec|file|compression)|^I\/O error\s|cannot (de)?serialize|flatbuffer/i, "corrupt"],
   [/virtual (chunk|ref)/i, "virtual"],
 ];
 
@@ -70,10 +71,15 @@ export function libraryError(error: unknown, what: string): BackendError {
     case "moved":
       return new RefConflictError(say("the branch moved meanwhile"), options);
     case "corrupt":
-      return new BackendError(say("a file of the repository is damaged"), options);
+      return damagedError(what, "a file of the repository is damaged", error);
     default:
       return new BackendError(say(firstLine(messageOf(error))), options);
   }
+}
+
+/** Returns the error for bytes that were read and are not what was once written. */
+export function damagedError(what: string, why: string, cause?: unknown): BackendError {
+  return new BackendError(`Cannot ${what}: ${why}`, { kind: KIND, details: { damaged: true }, cause });
 }
 
 // The rest is the library's own call trace.

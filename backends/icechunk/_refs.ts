@@ -11,7 +11,7 @@ import { compareCodePoints } from "../../engine/model/json.ts";
 import { parsePinRef } from "../../engine/model/names.ts";
 import { refusalOf } from "./_errors.ts";
 import { baseOf, KIND, snapshotOf } from "./_locator.ts";
-import type { Store, View } from "./_repository.ts";
+import type { CallOptions, Store, View } from "./_repository.ts";
 
 /** A snapshot, and the ref by which it was found when there is one. */
 export interface Place {
@@ -41,14 +41,20 @@ export async function tagTarget(view: View, tag: string, op: Op): Promise<string
 
 /** Returns the names of all branches, sorted. */
 export async function branchNames(view: View, op: Op): Promise<readonly string[]> {
-  const names = await view.use({ ...op, what: "list the branches" }, (r) => r.listBranches());
-  return names.sort(compareCodePoints);
+  const call = { ...op, what: "list the branches" };
+  return await sorted(view, call, await view.use(call, (r) => r.listBranches()));
 }
 
 /** Returns the names of all living tags, sorted. */
 export async function tagNames(view: View, op: Op): Promise<readonly string[]> {
-  const names = await view.use({ ...op, what: "list the tags" }, (r) => r.listTags());
-  return names.sort(compareCodePoints);
+  const call = { ...op, what: "list the tags" };
+  return await sorted(view, call, await view.use(call, (r) => r.listTags()));
+}
+
+async function sorted(view: View, call: CallOptions, names: readonly string[]): Promise<readonly string[]> {
+  // A folder of refs that is gone lists as empty.
+  if (names.length === 0) await view.requireStore(call);
+  return names.toSorted(compareCodePoints);
 }
 
 /** Returns the living generations of a pin id, the newest first. */

@@ -34,6 +34,12 @@ export interface CallOptions extends Op {
 export interface View {
   /** Calls the library. Its errors are mapped; those of the storage come back as they were thrown. */
   use<T>(options: CallOptions, fn: (repository: Repository) => Promise<T>): Promise<T>;
+  /**
+   * Checks that there is a repository: some calls answer "nothing" where there is none any more.
+   *
+   * @throws {StoreNotFoundError} if there is none.
+   */
+  requireStore(options: CallOptions): Promise<void>;
 }
 
 /** A repository at one place. Refs are read anew by every call; snapshots never change under their id. */
@@ -71,6 +77,7 @@ export class Store implements View {
           call.signal?.throwIfAborted();
           return opened.runtime.call(() => fn(opened.repository));
         }),
+      requireStore: (call) => this.requireStore(call),
     };
   }
 
@@ -83,8 +90,17 @@ export class Store implements View {
   async requireSnapshot(id: string, options: CallOptions): Promise<void> {
     const known = SNAPSHOT_ID.test(id) && await this.storage.head(`snapshots/${id}`, options) !== undefined;
     if (known) return;
-    await this.#requireStore(options.what);
+    await this.requireStore(options);
     throw new StateGoneError(`Cannot ${options.what}: snapshot "${id}" does not exist`, { kind: KIND });
+  }
+
+  async requireStore(options: CallOptions): Promise<void> {
+    for (const key of [REPO, MAIN_REF]) {
+      if (await this.storage.head(key, options)) return;
+    }
+    throw new StoreNotFoundError(`Cannot ${options.what} of "${this.uri}": there is no Icechunk repository`, {
+      kind: KIND,
+    });
   }
 
   /** The repository, as long as its format is the one it was opened with and the library lives. */
@@ -113,19 +129,12 @@ export class Store implements View {
     try {
       return await fn();
     } catch (error) {
-      if (!(error instanceof Error) || error instanceof TetherError || error.name === "AbortError") throw error;
+      if (!(error instanceof Error) || error instanceof TetherError || error === options.signal?.reason) throw error;
       const thrown = this.#errors.find(error.message);
       if (thrown) throw thrown;
-      if (["no-ref", "no-object"].includes(refusalOf(error) ?? "")) await this.#requireStore(what);
+      if (["no-ref", "no-object"].includes(refusalOf(error) ?? "")) await this.requireStore(options);
       throw libraryError(error, what);
     }
-  }
-
-  async #requireStore(what: string): Promise<void> {
-    for (const key of [REPO, MAIN_REF]) {
-      if (await this.storage.head(key)) return;
-    }
-    throw new StoreNotFoundError(`Cannot ${what}: there is no Icechunk repository`, { kind: KIND });
   }
 }
 

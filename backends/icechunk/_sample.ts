@@ -9,7 +9,7 @@ import type { Op } from "../backend.ts";
 import { StateGoneError } from "../../engine/model/errors.ts";
 import { type JsonObject, parseJson } from "../../engine/model/json.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
-import { refusalOf } from "./_errors.ts";
+import { damagedError, refusalOf } from "./_errors.ts";
 import { KIND } from "./_locator.ts";
 import type { CallOptions, Store, View } from "./_repository.ts";
 
@@ -44,6 +44,7 @@ export async function readSample(store: Store, snapshot: string, op: Op): Promis
   await store.requireSnapshot(snapshot, call);
   // A view of its own: nothing that this process read before may answer in place of the store.
   const view = await store.snapshotView(call);
+  // This also reads the snapshot itself, whose damage the listing of nodes below would pass over.
   const manifests = await view.use(call, (r) => r.lookupManifestFiles(snapshot));
   await mapLimit(manifests, PARALLEL, ({ id }) => requireManifest(store, id, call), op.signal);
   const session = await view.use(call, (r) => r.readonlySession({ snapshotId: snapshot }));
@@ -88,6 +89,7 @@ async function readChunks(reading: Reading, root: string): Promise<void> {
     try {
       // Listing found no name below: an array without chunks, or the one chunk of a scalar.
       const bytes = await reading.view.use(reading.call, () => reading.nodes.getRange(key, { suffixLength: 1 }));
+      if (bytes?.length === 0) throw damagedError(reading.call.what, `chunk "${key}" is cut short`);
       if (bytes) reading.tally.chunks++;
     } catch (error) {
       if (refusalOf(error) !== "virtual") throw error;

@@ -7,7 +7,6 @@
 import type { Op, Pin, State, Verdict } from "../backend.ts";
 import { BackendError, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
-import { refusalOf } from "./_errors.ts";
 import { snapshotOf } from "./_locator.ts";
 import { generationsOf, pinPlace, tagNames, tagTarget } from "./_refs.ts";
 import type { Store, View } from "./_repository.ts";
@@ -89,6 +88,6 @@ async function shallow(store: Store, snapshot: string, op: Op): Promise<Verdict>
 function verdictOf(error: unknown): Verdict {
   if (!(error instanceof BackendError)) throw error;
   const gone = error instanceof StateGoneError || error instanceof StoreNotFoundError;
-  const status = gone ? "missing" : refusalOf(error) === "corrupt" ? "drifted" : "unknown";
+  const status = gone ? "missing" : error.details["damaged"] === true ? "drifted" : "unknown";
   return { status, message: error.reason, cause: error };
 }

@@ -30,7 +30,7 @@ export type LibraryStorage = Pick<
 
 /** Errors thrown to the library, which keeps only their text; each travels as a number that finds it again. */
 export class ThrownErrors {
-  static readonly #MOST = 64;
+  static readonly #MOST = 1000;
   readonly #errors = new Map<number, Error>();
   #next = 0;
 
