@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { Context } from "./context.ts";
 import { parseWorkspace, type WorkspaceState } from "./files/workspace.ts";
-import { Journal, seedPins } from "./files/journal.ts";
+import { Journal, type OpEntry, seedPins } from "./files/journal.ts";
 import { datasetPaths } from "./files/layout.ts";
 import { messageOf } from "./model/errors.ts";
 
@@ -63,11 +63,20 @@ export async function bookmarkHolders(ctx: Context, bookmark: string): Promise<s
  * empty: what earlier operations pinned would count as somebody else's.
  */
 export async function seedPinnedIndex(ctx: Context): Promise<void> {
-  if (await ctx.indexes.isSeeded()) return;
+  if (!await ctx.indexes.isSeeded()) await ctx.indexes.seed(seedPins(await allEntries(ctx)));
+}
+
+/** Returns the ids of pins this clone made; from the journals while there is no index. Writes nothing. */
+export async function ownPins(ctx: Context): Promise<ReadonlySet<string>> {
+  if (await ctx.indexes.isSeeded()) return await ctx.indexes.pinned();
+  return new Set(seedPins(await allEntries(ctx)).map((p) => p.pinId));
+}
+
+/** Reads the journals of every live checkout. */
+async function allEntries(ctx: Context): Promise<OpEntry[]> {
   const journals = [ctx.journal];
   for (const other of await otherCheckouts(ctx)) journals.push(new Journal(datasetPaths(other.root).journal));
-  const entries = (await Promise.all(journals.map((j) => j.read()))).flat();
-  await ctx.indexes.seed(seedPins(entries));
+  return (await Promise.all(journals.map((j) => j.read()))).flat();
 }
 
 function warn(ctx: Context, message: string): void {

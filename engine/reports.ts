@@ -182,6 +182,25 @@ export interface RestoreReport extends Report {
   readonly workingRefs: Readonly<Record<string, string>>;
 }
 
+/** Report of an applied `gc`. */
+export interface GcReport extends Report {
+  /** Released pin ids by kind. */
+  readonly unpinned: Readonly<Record<string, readonly string[]>>;
+  /** Unreferenced pins that this clone did not make, by kind. */
+  readonly keptPins: Readonly<Record<string, readonly string[]>>;
+  readonly deletedWorkingRefs: Readonly<Record<string, readonly string[]>>;
+  readonly keptWorkingRefs: Readonly<Record<string, readonly string[]>>;
+  readonly forgottenWorkingRefs: Readonly<Record<string, readonly string[]>>;
+  readonly deletedListings: readonly string[];
+  readonly deletedStores: Readonly<Record<string, string>>;
+  readonly keptStores: Readonly<Record<string, string>>;
+  readonly forgottenStores: readonly string[];
+  /** What failed, by `verb target (key)`. */
+  readonly failed: Readonly<Record<string, string>>;
+  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
+}
+
 /** One checked pin or state. */
 export interface VerifyEntry {
   /** The key, or `<commit12>:<key>` of `--all-history`. */

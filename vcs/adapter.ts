@@ -158,6 +158,11 @@ export interface VcsAdapter extends AsyncDisposable {
   staged(): Promise<readonly StagedBlob[]>;
   /** Returns the metadata of some commits, in the order asked. */
   commitInfos(ids: readonly string[]): Promise<readonly CommitInfo[]>;
+  /**
+   * Returns what makes history's answer ambiguous: conflicted bookmarks, and conflicts below `.tether/` that no later commit
+   * resolved (formats §15.4). git has neither.
+   */
+  conflicts(): Promise<readonly { readonly reason: string; readonly hints: readonly string[] }[]>;
   /** Tells whether all of history is here. */
   completeness(): Promise<Completeness>;
   /** Returns the one reader of this adapter; it ends with the adapter. */

@@ -151,6 +151,10 @@ class GitAdapter implements VcsAdapter {
     return readCommitInfos(this.#git, ids);
   }
 
+  conflicts(): Promise<readonly { readonly reason: string; readonly hints: readonly string[] }[]> {
+    return Promise.resolve([]);
+  }
+
   completeness(): Promise<Completeness> {
     return readCompleteness(this.#git, this.#folders);
   }

@@ -40,6 +40,8 @@ export type HistoricManifest =
 /** Options of {@link readHistory}. */
 export interface HistoryOptions {
   readonly datasetId: string;
+  /** Which commits' manifests are read; the digest covers all. @default {all} */
+  readonly select?: (commit: string) => boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: { readonly verb: string; readonly done: number; readonly total: number }) => void;
 }
@@ -60,11 +62,13 @@ const BLOBS_AT_ONCE = 256;
 
 /** Reads which commits history consists of now, and digests them; their manifests are read on demand. */
 export async function readHistory(vcs: VcsAdapter, options: HistoryOptions): Promise<History> {
-  const commits = await vcs.history();
+  const all = await vcs.history();
   const trees = new DatasetTrees(vcs.objects());
+  const { select } = options;
+  const commits = select ? all.filter((commit) => select(commit.id)) : all;
   return {
     commits,
-    digest: await digestOf(commits, trees),
+    digest: await digestOf(all, trees),
     manifests: () => walk(vcs, { ...options, commits, trees }),
   };
 }

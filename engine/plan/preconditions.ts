@@ -12,6 +12,7 @@ import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
 import { type Locator, manifestHash, sameContent } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";
 import type { Action, Plan, Precondition } from "./plan.ts";
+import { readHistory } from "../history/references.ts";
 import { manifestsAt } from "../revision.ts";
 import { bookmarkHolders } from "../checkouts.ts";
 
@@ -28,6 +29,7 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     always: ["workspace_id", "manifest_hash"],
     perAction: { fork: [["ref_head", "ref_absent"]], reuse: [["ref_head"]], adopt: [["ref_present"]] },
   },
+  gc: { always: ["workspace_id", "history_digest"], perAction: {} },
   restore: {
     always: ["workspace_id", "workspace_bookmark", "manifest_hash"],
     perAction: { fork: [["ref_head", "ref_absent"]] },
@@ -102,6 +104,14 @@ async function check(ctx: Context, p: Precondition): Promise<Finding> {
       const rev = p.params["rev"];
       const hash = typeof rev === "string" ? manifestHash((await manifestsAt(ctx, rev)).values()) : ctx.manifestHash();
       return { holds: hash === p.expected, observed: hash };
+    }
+    case "vcs_head": {
+      const { commit } = await ctx.position();
+      return { holds: commit === p.expected, observed: commit ?? "no commit" };
+    }
+    case "history_digest": {
+      const { digest } = await readHistory(ctx.vcs, { datasetId: ctx.config.datasetId });
+      return { holds: digest === p.expected, observed: digest };
     }
     case "no_new_holders": {
       const holders = await bookmarkHolders(ctx, String(p.params["bookmark"]));

@@ -1,0 +1,258 @@
+/**
+ * `gc`: releases what history no longer names (commands §5.23). A dry run unless told otherwise.
+ *
+ * @module
+ */
+
+import { type State, withoutAt } from "../../backends/backend.ts";
+import { seedPinnedIndex } from "../checkouts.ts";
+import type { Context } from "../context.ts";
+import { removeListing } from "../files/listings.ts";
+import type { RunningOp } from "../files/journal.ts";
+import { entryOf } from "../files/workspace.ts";
+import {
+  asError,
+  messageOf,
+  MultiObjectError,
+  reasonOf,
+  renderState,
+  StalePlanError,
+  TetherError,
+} from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { type Locator, sameContent } from "../model/manifest.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import type { Action, Plan } from "../plan/plan.ts";
+import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { type CallOptions, type GcReport, withJson } from "../reports.ts";
+import type { GcRequest } from "./gc_input.ts";
+import { planGc, refuseConflicts } from "./gc_plan.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** Plans and applies under one hold of the locks. @throws {MultiObjectError} with the `report`, when something failed. */
+export function gc(ctx: Context, request: GcRequest & CallOptions): Promise<GcReport> {
+  return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(request) }, async () => {
+    const plan = await planGc(ctx, request);
+    await checkPlan(ctx, plan, "gc");
+    return await applyPlannedGc(ctx, plan, request);
+  });
+}
+
+/** Applies a saved plan. */
+export function applyGc(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<GcReport> {
+  return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(options) }, async () => {
+    await checkPlan(ctx, plan, "gc");
+    return await applyPlannedGc(ctx, plan, options);
+  });
+}
+
+/** Refuses to release anything where history is known to be truncated (L03). */
+export async function requireWholeHistory(ctx: Context, verb: string): Promise<void> {
+  const completeness = await ctx.vcs.completeness();
+  if (completeness.complete) return;
+  throw new TetherError(`Cannot ${verb} here: ${completeness.reason}, so what it names is not known`, {
+    code: "truncated-history",
+    hints: completeness.hints,
+  });
+}
+
+/** Applies a checked plan with the locks held; as an operation of its own, or as the step of another. */
+export async function applyPlannedGc(
+  ctx: Context,
+  plan: Plan,
+  options: CallOptions & { readonly parent?: string },
+): Promise<GcReport> {
+  await requireWholeHistory(ctx, "release anything");
+  await refuseConflicts(ctx);
+  await preflight(ctx, plan);
+  options.signal?.throwIfAborted();
+  const run = new GcRun(ctx, plan);
+  if (!plan.isEmpty) {
+    await seedPinnedIndex(ctx);
+    const pre = { workspace: await ctx.workspaceFile.text() };
+    const spec = { command: "gc", plan, pre, ...(options.parent === undefined ? {} : { parent: options.parent }) };
+    await operate(ctx, spec, {
+      async run(op) {
+        await run.apply(op, options);
+        return { result: run.result(), value: undefined };
+      },
+    });
+  }
+  const report = run.report();
+  if (run.failed.size === 0) return report;
+  throw new MultiObjectError(
+    run.applied > 0 ? `Released part: ${run.failed.size} step(s) failed` : "Released nothing",
+    run.failed,
+    { code: run.applied > 0 ? "partial" : "multi-object", report },
+  );
+}
+
+/** A branch that moved since the plan stales all of it, before anything is released. */
+async function preflight(ctx: Context, plan: Plan): Promise<void> {
+  for (const a of actionsOf(plan, "delete-branch")) {
+    const moved = await movedHead(ctx, a);
+    if (moved === undefined) continue;
+    throw new StalePlanError(`Cannot apply the plan: branch "${a.target}" of "${a.key}" is ${moved} now`, {
+      hints: ["Plan again and look: tether gc"],
+    });
+  }
+}
+
+/** Returns where a branch to delete is now, when that is not where the plan saw it. One that is gone has not moved. */
+async function movedHead(ctx: Context, a: Action): Promise<string | undefined> {
+  const backend = await ctx.backends.get(a.kind);
+  const locator = withoutAt(a.params["locator"] as Locator);
+  const refs = await backend.listWorkingRefs?.(locator) ?? [];
+  if (!refs.includes(a.target)) return undefined;
+  const head = await backend.fingerprint(locator, a.target);
+  return sameContent(head, a.params["head"] as State, backend.statics.volatileKeys)
+    ? undefined
+    : `at ${renderState(head)}`;
+}
+
+type Lists = Map<string, string[]>;
+
+/** One applied plan: what was done, kept and failed. */
+class GcRun {
+  readonly failed: Map<string, Error> = new Map();
+  readonly #ctx: Context;
+  readonly #plan: Plan;
+  readonly #unpinned: Lists = new Map();
+  readonly #deleted: Lists = new Map();
+  readonly #kept: Lists = new Map();
+  readonly #forgotten: Lists = new Map();
+  readonly #listings: string[] = [];
+  #stopped = false;
+
+  constructor(ctx: Context, plan: Plan) {
+    this.#ctx = ctx;
+    this.#plan = plan;
+    for (const a of actionsOf(plan, "keep-branch")) push(this.#kept, a.key, a.target);
+  }
+
+  /** How many steps took effect. */
+  get applied(): number {
+    return [this.#unpinned, this.#deleted, this.#forgotten].reduce((n, m) => n + [...m.values()].flat().length, 0) +
+      this.#listings.length;
+  }
+
+  /** Applies the actions in order. One that fails is collected; an abort stops before the next. */
+  async apply(op: RunningOp, options: CallOptions): Promise<void> {
+    const { writes } = this.#plan;
+    for (const [index, a] of writes.entries()) {
+      if (options.signal?.aborted) {
+        this.#stopped = true;
+        this.failed.set("interrupted", asError(options.signal.reason));
+        return;
+      }
+      options.onProgress?.({ verb: "releasing", done: index, total: writes.length });
+      try {
+        await this.#step(op, a);
+      } catch (error) {
+        this.failed.set(`${a.op} ${a.target} (${a.key || "dataset"})`, asError(error));
+      }
+      await this.#ctx.env.boundary?.(`${a.op} ${a.target}`);
+    }
+  }
+
+  async #step(op: RunningOp, a: Action): Promise<void> {
+    switch (a.op) {
+      case "unpin":
+        return await this.#unpin(op, a);
+      case "delete-branch":
+        return await this.#deleteBranch(op, a);
+      case "forget-working-ref":
+        return await this.#forget(a);
+      case "delete-listing":
+        if (await removeListing(this.#ctx.paths, a.target)) this.#listings.push(a.target);
+        return;
+      default:
+        throw new TetherError(`Cannot apply "${a.op}": this tether does not know it`);
+    }
+  }
+
+  async #unpin(op: RunningOp, a: Action): Promise<void> {
+    const backend = await this.#ctx.backends.get(a.kind);
+    const id = String(a.params["pin_id"]);
+    await backend.unpin?.(a.params["locator"] as Locator, { id, ref: a.target });
+    await op.progress({ action: "unpin", target: a.target });
+    await this.#ctx.indexes.removePins([id]);
+    push(this.#unpinned, a.kind, id);
+  }
+
+  async #deleteBranch(op: RunningOp, a: Action): Promise<void> {
+    // Looked at again right before it goes: a late writer keeps its branch, and the rest goes on (L43).
+    const moved = await movedHead(this.#ctx, a);
+    if (moved !== undefined) {
+      push(this.#kept, a.key, a.target);
+      throw new TetherError(`Kept branch "${a.target}": it is ${moved} now`, { code: "moved" });
+    }
+    const backend = await this.#ctx.backends.get(a.kind);
+    await backend.deleteWorkingRef?.(withoutAt(a.params["locator"] as Locator), a.target);
+    await op.progress({ action: "delete-branch", key: a.key, target: a.target });
+    push(this.#deleted, a.key, a.target);
+  }
+
+  async #forget(a: Action): Promise<void> {
+    const { workspace } = this.#ctx;
+    if (entryOf(workspace.workingRefs, a.key) === undefined) return;
+    const workingRefs = Object.fromEntries(Object.entries(workspace.workingRefs).filter(([key]) => key !== a.key));
+    await this.#ctx.saveWorkspace({ ...workspace, workingRefs });
+    push(this.#forgotten, a.key, a.target);
+  }
+
+  /** Returns what the journal records. */
+  result(): JsonObject {
+    return { ...this.#json(), ...(this.#stopped ? { stopped: true } : {}) };
+  }
+
+  /** Returns the report. */
+  report(): GcReport {
+    const json = this.#json();
+    const data = {
+      unpinned: record(this.#unpinned),
+      keptPins: record(this.#keptPins()),
+      deletedWorkingRefs: record(this.#deleted),
+      keptWorkingRefs: record(this.#kept),
+      forgottenWorkingRefs: record(this.#forgotten),
+      deletedListings: this.#listings,
+      deletedStores: {},
+      keptStores: {},
+      forgottenStores: [],
+      failed: Object.fromEntries([...this.failed].map(([k, e]) => [k, reasonOf(e)])),
+      notes: this.#plan.notes,
+      warnings: [...this.#ctx.warnings],
+    };
+    return withJson(data, () => json);
+  }
+
+  #keptPins(): Lists {
+    const kept: Lists = new Map();
+    for (const a of actionsOf(this.#plan, "keep-pin")) push(kept, a.kind, String(a.params["pin_id"]));
+    return kept;
+  }
+
+  #json(): JsonObject {
+    return {
+      dry_run: false,
+      unpinned: record(this.#unpinned),
+      kept_pins: record(this.#keptPins()),
+      deleted_working_refs: record(this.#deleted),
+      kept_working_refs: record(this.#kept),
+      forgotten_working_refs: record(this.#forgotten),
+      deleted_listings: this.#listings,
+      deleted_stores: {},
+      kept_stores: {},
+      forgotten_stores: [],
+      failed: Object.fromEntries([...this.failed].map(([k, e]) => [k, messageOf(e)])),
+    };
+  }
+}
+
+function push(lists: Lists, name: string, value: string): void {
+  lists.set(name, [...lists.get(name) ?? [], value]);
+}
+
+function record(lists: Lists): Record<string, string[]> {
+  return Object.fromEntries([...lists].sort(([a], [b]) => a < b ? -1 : 1));
+}

@@ -1,0 +1,215 @@
+/**
+ * Which branches `gc --prune-bookmarks` and `drop` delete: those of bookmarks that are gone, when nothing on them would be
+ * lost.
+ *
+ * @module
+ */
+
+import { type State, withoutAt } from "../../backends/backend.ts";
+import { otherCheckouts } from "../checkouts.ts";
+import type { Context } from "../context.ts";
+import { collectReferences, type References, type StoreReferences } from "../history/reference_set.ts";
+import { mapSettled } from "../io/pool.ts";
+import { scopeOf, storeOf } from "../kinds.ts";
+import { reasonOf, renderState } from "../model/errors.ts";
+import { canonical } from "../model/hash.ts";
+import { compareCodePoints, type JsonObject } from "../model/json.ts";
+import { contentState } from "../model/manifest.ts";
+import { bookmarkSlug, parseWorkingRef, type WorkingRefName } from "../model/names.ts";
+import { type HeadFacts, judgeBranch } from "../model/verdicts.ts";
+import type { Action } from "../plan/plan.ts";
+import { action, type GcInput } from "./gc_input.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** What the judgement of branches needs besides. */
+export interface BranchInput extends GcInput {
+  /** Pins that the same plan releases: they do not block a branch. */
+  readonly released: readonly Action[];
+}
+
+/** The branches of a plan, and the bookmarks counted as live. */
+export interface PlannedBranches {
+  readonly actions: readonly Action[];
+  readonly live?: readonly string[];
+}
+
+/** Judges the stray branches of every store. Without `pruneBookmarks` or a scope no branch is looked at. */
+export async function planBranches(ctx: Context, input: BranchInput): Promise<PlannedBranches> {
+  if (!input.pruneBookmarks && !input.scope) return { actions: [] };
+  const alive = await whatIsAlive(ctx, input);
+  const dropped = input.scope ? await collectReferences(ctx, { only: input.scope.excludedCommits }) : undefined;
+  const stores = new Map<string, StoreReferences>();
+  for (const set of [input.references, dropped]) {
+    for (const store of set?.stores.values() ?? []) {
+      if (!store.backend.listWorkingRefs) continue;
+      const scope = scopeOf(store.backend, store.locator);
+      if (!stores.has(scope)) stores.set(scope, store);
+    }
+  }
+  const sorted = [...stores.values()].sort((a, b) => compareCodePoints(a.key, b.key));
+  const judged = await mapSettled(
+    sorted,
+    16,
+    (store) => judgeStore(ctx, store, { ...input, alive, dropped }),
+    input.signal,
+  );
+  input.signal?.throwIfAborted();
+  const actions = judged.flatMap((outcome, i) => {
+    if (outcome.ok) return outcome.value;
+    input.notes.push(`${sorted[i]?.key}: its branches are not known, none is deleted: ${reasonOf(outcome.error)}`);
+    return [];
+  });
+  const live = [...alive.bookmarks].sort(compareCodePoints);
+  input.notes.push(`keeping live bookmarks: ${live.join(", ") || "none"}`);
+  return { actions, live };
+}
+
+interface Alive {
+  readonly bookmarks: ReadonlySet<string>;
+  readonly slugs: ReadonlySet<string>;
+  /** Branches that some live checkout works on or is about to make. */
+  readonly refs: ReadonlySet<string>;
+  /** Ids of live workspaces, 8 digits, for branches from before bookmarks. */
+  readonly workspaces: ReadonlySet<string>;
+}
+
+async function whatIsAlive(ctx: Context, input: BranchInput): Promise<Alive> {
+  const bookmarks = new Set([...(await ctx.vcs.bookmarks()).keys(), ...input.keepBookmarks ?? []]);
+  const refs = new Set<string>();
+  const workspaces = new Set<string>();
+  const leaving = input.scope?.leftFor !== undefined;
+  const here = leaving
+    ? { ...ctx.workspace, bookmark: input.scope?.leftFor ?? null, workingRefs: {}, pendingForks: {} }
+    : ctx.workspace;
+  for (const w of [here, ...(await otherCheckouts(ctx)).map((c) => c.workspace)]) {
+    if (w.bookmark !== null) bookmarks.add(w.bookmark);
+    for (const [key, ref] of [...Object.entries(w.workingRefs), ...Object.entries(w.pendingForks)]) {
+      // A removed object's ref is forgotten by the same plan; its branch is judged.
+      if (w !== here || ctx.objects.has(key)) refs.add(ref);
+    }
+    workspaces.add(w.workspaceId.slice(0, 8));
+  }
+  for (const gone of input.scope?.bookmarks ?? []) bookmarks.delete(gone);
+  return { bookmarks, slugs: new Set([...bookmarks].map(bookmarkSlug)), refs, workspaces };
+}
+
+interface Judging extends BranchInput {
+  readonly alive: Alive;
+  /** What the commits that go recorded. */
+  readonly dropped: References | undefined;
+}
+
+async function judgeStore(ctx: Context, store: StoreReferences, input: Judging): Promise<Action[]> {
+  const { backend } = store;
+  const locator = withoutAt(store.locator);
+  const refs = await backend.listWorkingRefs?.(locator, pickSignal(input)) ?? [];
+  const own = refs.flatMap((ref) => {
+    const name = parseWorkingRef(ref);
+    return name && name.dataset === ctx.config.datasetId ? [{ ref, name }] : [];
+  });
+  const foreign = refs.length - own.length;
+  if (foreign > 0) input.notes.push(`${store.key}: ${foreign} branch(es) of other datasets left alone`);
+  const stray = own.filter(({ ref, name }) => isStray(ctx, ref, { name, ...input }));
+  if (stray.length === 0) return [];
+  const held = await heldContent(store, input);
+  const base = await baseContent(store, input);
+  const actions: Action[] = [];
+  for (const { ref, name } of stray.sort((a, b) => compareCodePoints(a.ref, b.ref))) {
+    actions.push(await judgeRef(store, { ref, name, held, base, ...input }));
+  }
+  return actions;
+}
+
+/** A branch is stray when its bookmark is gone, or is this one and no current object uses it; never while one works on it. */
+function isStray(
+  ctx: Context,
+  ref: string,
+  { name, alive, scope }: Judging & { readonly name: WorkingRefName },
+): boolean {
+  if (alive.refs.has(ref)) return false;
+  if (scope) return name.type === "bookmark" && scope.bookmarks.some((b) => bookmarkSlug(b) === name.slug);
+  if (name.type === "legacy") return !alive.workspaces.has(name.workspace);
+  const here = ctx.workspace.bookmark;
+  return !alive.slugs.has(name.slug) ||
+    (here !== null && here !== ctx.config.trunk && bookmarkSlug(here) === name.slug);
+}
+
+/** Content that a living tag holds, or that a dropped commit pinned (whose loss is what was asked for). */
+interface Held {
+  readonly pinned: ReadonlySet<string>;
+  readonly recorded: ReadonlySet<string>;
+}
+
+async function heldContent(store: StoreReferences, input: Judging): Promise<Held> {
+  const living = await store.backend.listPins?.(store.locator, pickSignal(input)) ?? new Set<string>();
+  const name = storeOf(store.backend, store.locator);
+  const pinned = new Set<string>();
+  // Looked up in the store: a manifest that names a pin is no proof that the pin is still there.
+  for (const [content, ids] of input.references.stores.get(name)?.pinned ?? []) {
+    if ([...ids].some((id) => living.has(id))) pinned.add(content);
+  }
+  for (const content of input.dropped?.stores.get(name)?.pinned.keys() ?? []) pinned.add(content);
+  return { pinned, recorded: new Set(input.references.stores.get(name)?.recorded.keys() ?? []) };
+}
+
+async function baseContent(store: StoreReferences, input: Judging): Promise<string | undefined> {
+  try {
+    return contentOf(store, await store.backend.fingerprint(withoutAt(store.locator), undefined, pickSignal(input)));
+  } catch {
+    // Not known: then nothing counts as equal to it.
+    return undefined;
+  }
+}
+
+function contentOf(store: StoreReferences, state: State): string {
+  return canonical(contentState(state, store.backend.statics.volatileKeys));
+}
+
+async function judgeRef(
+  store: StoreReferences,
+  input: Judging & { ref: string; name: WorkingRefName; held: Held; base: string | undefined },
+): Promise<Action> {
+  const { ref, name } = input;
+  const { backend } = store;
+  const locator = withoutAt(store.locator);
+  let head: State | undefined;
+  let facts: HeadFacts = "unreadable";
+  try {
+    head = await backend.fingerprint(locator, ref, pickSignal(input));
+    facts = headFacts(contentOf(store, head), input);
+  } catch {
+    // Stays unreadable: such a head decides nothing.
+  }
+  const ignoring = new Set(input.released.map((a) => a.target));
+  const verdict = judgeBranch({
+    head: facts,
+    isStorage: backend.statics.capabilities.has("branch_is_storage"),
+    blocked: await backend.workingRefBlockers?.(locator, ref, { ...pickSignal(input), ignoring }),
+    force: input.forcePrune === true,
+  });
+  const whose = name.type === "bookmark" ? `bookmark ${name.slug} (gone)` : `workspace ${name.workspace} (gone)`;
+  const params: JsonObject = { locator, ...(head ? { head } : {}) };
+  const at = head ? ` (${renderState(head)})` : "";
+  if (verdict.op === "delete-branch") {
+    return action("delete-branch", {
+      key: store.key,
+      kind: store.kind,
+      target: ref,
+      detail: `${whose}; ${verdict.why}${verdict.forced ? at : ""}`,
+      params: { ...params, ...(verdict.forced ? { forced: true } : {}) },
+    });
+  }
+  return action("keep-branch", {
+    key: store.key,
+    kind: store.kind,
+    target: ref,
+    detail: `${whose}; kept: ${verdict.why}${at}${verdict.forceable ? " (--force-prune deletes)" : ""}`,
+    params: { ...params, ...(verdict.forceable ? {} : { blocked: verdict.why }) },
+  });
+}
+
+function headFacts(content: string, input: { held: Held; base: string | undefined }): HeadFacts {
+  if (input.held.pinned.has(content)) return "pinned";
+  if (input.base === content) return "base";
+  return input.held.recorded.has(content) ? "recorded" : "unpinned";
+}

@@ -1,0 +1,56 @@
+/**
+ * What `gc` is asked to do, and what its parts work on.
+ *
+ * @module
+ */
+
+import type { References } from "../history/reference_set.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { ObjectManifest } from "../model/manifest.ts";
+import type { Action } from "../plan/plan.ts";
+import type { CallOptions } from "../reports.ts";
+
+/** What `gc` is asked to do. */
+export interface GcRequest {
+  /** Releases unreferenced pins that this clone did not make too. @default {false} */
+  readonly releaseForeign?: boolean;
+  /** Judges the branches of bookmarks that are gone. @default {false} */
+  readonly pruneBookmarks?: boolean;
+  /** Bookmarks that live elsewhere only. */
+  readonly keepBookmarks?: readonly string[];
+  /** Deletes branches although data is lost. Needs `pruneBookmarks`. @default {false} */
+  readonly forcePrune?: boolean;
+}
+
+/** What `drop` narrows gc to: one bookmark, as if its commits were gone. */
+export interface GcScope {
+  readonly bookmarks: readonly string[];
+  readonly excludedCommits: ReadonlySet<string>;
+  /** The manifests this checkout will have. */
+  readonly instead?: ReadonlyMap<string, ObjectManifest>;
+  /** The bookmark this checkout will be on. */
+  readonly leftFor?: string | null;
+}
+
+/** What the parts of a gc plan are made of. */
+export interface GcInput extends GcRequest, CallOptions {
+  readonly references: References;
+  readonly scope?: GcScope;
+  /** Collects sentences for the plan. */
+  readonly notes: string[];
+}
+
+/** Returns an action; what is not given is empty. */
+export function action(
+  op: string,
+  rest: { key?: string; kind?: string; target: string; detail: string; params?: JsonObject },
+): Action {
+  return {
+    op,
+    key: rest.key ?? "",
+    kind: rest.kind ?? "",
+    target: rest.target,
+    detail: rest.detail,
+    params: rest.params ?? {},
+  };
+}

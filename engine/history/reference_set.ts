@@ -1,0 +1,216 @@
+/**
+ * Everything that keeps a pin, a branch or a listing alive: history, working trees, indexes and unfinished operations of
+ * every checkout (formats §15.4, L01, L02). What cannot be read stops the collection: not known is not unreferenced.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import type { ObjectBackend } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { inFlightPinIds, Journal } from "../files/journal.ts";
+import { datasetPaths } from "../files/layout.ts";
+import { type BrokenManifest, ManifestStore, parseManifest, pinIdsIn } from "../files/manifests.ts";
+import { storeOf } from "../kinds.ts";
+import { ConfigError, TetherError } from "../model/errors.ts";
+import { canonical, listingName } from "../model/hash.ts";
+import { contentState, type Locator, type ObjectManifest, type State } from "../model/manifest.ts";
+import type { CallOptions } from "../reports.ts";
+import { type HistoricManifest, readHistory } from "./references.ts";
+
+/** A store that some manifest names, and which of its states are held. */
+export interface StoreReferences {
+  readonly kind: string;
+  readonly backend: ObjectBackend;
+  /** A locator that addresses it, and the key it was met under. */
+  readonly locator: Locator;
+  readonly key: string;
+  /** Canonical content of the states some commit pinned natively, and the ids of those pins. */
+  readonly pinned: Map<string, Set<string>>;
+  /** Canonical content of the states some commit recorded without a pin, with a key and a commit that did. */
+  readonly recorded: Map<string, { readonly key: string; readonly commit: string | null }>;
+}
+
+/** Which commits count. */
+export interface ReferenceOptions extends CallOptions {
+  /** Commits to leave out, as if they were gone. @default {none} */
+  readonly exclude?: ReadonlySet<string>;
+  /** Counts only these commits, and no working tree, index or journal. @default {all} */
+  readonly only?: ReadonlySet<string>;
+  /** Takes the place of this working tree's manifests: those of a revision that will be here. */
+  readonly instead?: Iterable<ObjectManifest>;
+}
+
+/** What is held, by what was read. */
+export class References {
+  /** Every pin id anything names, of any dataset, under any spelling of its store. */
+  readonly pinIds: Set<string> = new Set();
+  /** By kind and identity. */
+  readonly stores: Map<string, StoreReferences> = new Map();
+  /** Names of listings that some manifest's state has. */
+  readonly listings: Set<string> = new Set();
+  /** What was left out, with the reason. */
+  readonly notes: string[] = [];
+  /** Stands for the set of commits. */
+  digest: string = "";
+  /** How many commits were read. */
+  commits = 0;
+  readonly #ctx: Context;
+  readonly #byLocator = new Map<string, StoreReferences | undefined>();
+  readonly #unknownKinds = new Set<string>();
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx;
+  }
+
+  /** Counts a manifest. */
+  async add(manifest: ObjectManifest, commit: string | null): Promise<void> {
+    if (manifest.pin) this.pinIds.add(manifest.pin.id);
+    const store = await this.#store(manifest);
+    if (!store || !manifest.state) return;
+    const { statics } = store.backend;
+    const content = contentState(manifest.state, statics.volatileKeys);
+    const text = canonical(content);
+    if (manifest.pin) store.pinned.set(text, (store.pinned.get(text) ?? new Set()).add(manifest.pin.id));
+    else if (manifest.recoverable && !store.recorded.has(text)) store.recorded.set(text, { key: manifest.key, commit });
+    if (store.backend.listing && isListed(manifest.state)) {
+      this.listings.add(
+        listingName({ kind: manifest.kind, identity: store.backend.identity(manifest.locator), content }),
+      );
+    }
+  }
+
+  /** Counts a manifest that does not parse: its pins are known by their form alone (formats §19.2). */
+  addBroken(broken: { readonly pinIds: readonly string[]; readonly path: string }): void {
+    for (const id of broken.pinIds) this.pinIds.add(id);
+    this.notes.push(`"${broken.path}" does not parse: its pins count as referenced`);
+  }
+
+  /** Returns the store of a locator; `undefined` for a kind this tether does not have. */
+  async #store(manifest: { kind: string; locator: Locator; key: string }): Promise<StoreReferences | undefined> {
+    const spelled = `${manifest.kind}|${canonical(manifest.locator)}`;
+    if (this.#byLocator.has(spelled)) return this.#byLocator.get(spelled);
+    const found = await this.#open(manifest);
+    this.#byLocator.set(spelled, found);
+    return found;
+  }
+
+  async #open(manifest: { kind: string; locator: Locator; key: string }): Promise<StoreReferences | undefined> {
+    const { kind, locator, key } = manifest;
+    let backend: ObjectBackend;
+    try {
+      backend = await this.#ctx.backends.get(kind);
+    } catch (error) {
+      if (!this.#unknownKinds.has(kind)) {
+        this.#unknownKinds.add(kind);
+        const why = error instanceof Error ? error.message : String(error);
+        this.notes.push(`Left alone: objects of kind "${kind}": ${why}`);
+      }
+      return undefined;
+    }
+    const name = storeOf(backend, locator);
+    let store = this.stores.get(name);
+    if (!store) this.stores.set(name, store = { kind, backend, locator, key, pinned: new Map(), recorded: new Map() });
+    return store;
+  }
+}
+
+/**
+ * Reads everything that holds something.
+ *
+ * @throws {TetherError} if a manifest, an object of history or another checkout cannot be read.
+ */
+export async function collectReferences(ctx: Context, options: ReferenceOptions = {}): Promise<References> {
+  const references = new References(ctx);
+  // The digest is taken before the walk: a commit that appears meanwhile stales the plan.
+  const history = await readHistory(ctx.vcs, {
+    datasetId: ctx.config.datasetId,
+    select: (commit) => options.only ? options.only.has(commit) : !options.exclude?.has(commit),
+    ...(options.signal ? { signal: options.signal } : {}),
+    ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+  });
+  references.digest = history.digest;
+  references.commits = history.commits.length;
+  for await (const found of history.manifests()) await addHistoric(references, found);
+  if (options.only) return references;
+  await addWorkingTrees(ctx, references, options);
+  await addIndexes(ctx, references);
+  return references;
+}
+
+async function addHistoric(references: References, found: HistoricManifest): Promise<void> {
+  switch (found.type) {
+    case "manifest":
+      // Another dataset's manifests hold their pins; what else they name is that dataset's.
+      if (found.own) await references.add(found.manifest, found.commit);
+      else if (found.manifest.pin) references.pinIds.add(found.manifest.pin.id);
+      return;
+    case "broken":
+      references.addBroken({ pinIds: found.pinIds, path: `${found.path} at ${found.commit.slice(0, 12)}` });
+      return;
+    case "unreadable":
+      throw new TetherError(
+        `Cannot tell what history refers to: "${found.path}" at ${found.commit.slice(0, 12)}: ${found.reason}`,
+        {
+          code: "unreadable-history",
+          hints: ["git fsck", "git fetch --unshallow"],
+        },
+      );
+    default:
+      found satisfies never;
+  }
+}
+
+/** This working tree and those of every other checkout, with the operations they have not finished. */
+async function addWorkingTrees(ctx: Context, references: References, options: ReferenceOptions): Promise<void> {
+  for (const checkout of await ctx.vcs.checkouts()) {
+    const { rel } = ctx.vcs.location;
+    const root = checkout.current ? ctx.root : rel === "." ? checkout.root : join(checkout.root, rel);
+    const { objects, broken } = await readTree(root);
+    const here = checkout.current && options.instead !== undefined ? options.instead : objects;
+    for (const manifest of here) await references.add(manifest, null);
+    for (const b of broken) references.addBroken({ pinIds: b.pinIds, path: join(root, b.path) });
+    for (const id of inFlightPinIds(await new Journal(datasetPaths(root).journal).read())) references.pinIds.add(id);
+  }
+}
+
+async function readTree(root: string): Promise<{ objects: ObjectManifest[]; broken: readonly BrokenManifest[] }> {
+  try {
+    const { objects, broken } = await new ManifestStore(root).read();
+    return { objects: [...objects.values()], broken };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return { objects: [], broken: [] };
+    throw new TetherError(
+      `Cannot tell what the checkout at "${root}" refers to: ${error instanceof Error ? error.message : error}`,
+      {
+        code: "unreadable-checkout",
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Manifests that are staged may be absent from commits and working files alike (L01). */
+async function addIndexes(ctx: Context, references: References): Promise<void> {
+  for (const { path, blob, checkout } of await ctx.vcs.staged()) {
+    const bytes = await ctx.vcs.objects().blob(blob);
+    const where = `${path} in the index of ${checkout}`;
+    if (bytes === undefined) {
+      throw new TetherError(`Cannot tell what "${where}" refers to: the repository lacks its object`, {
+        code: "unreadable-history",
+      });
+    }
+    const text = new TextDecoder().decode(bytes);
+    try {
+      await references.add(parseManifest(text, where), null);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      references.addBroken({ pinIds: pinIdsIn(text), path: where });
+    }
+  }
+}
+
+/** Tells whether a state is a digest that has a listing. */
+function isListed(state: State): boolean {
+  return state["type"] === "dir" || state["type"] === "prefix";
+}
