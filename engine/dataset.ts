@@ -15,12 +15,15 @@ import { bookmarkDrift, vcsDrift } from "./commands/drift.ts";
 import { bookmarkHolders, otherCheckouts } from "./checkouts.ts";
 import { initDataset } from "./commands/init.ts";
 import { log, logOf, type LogOptions } from "./commands/log.ts";
+import type { GcRequest } from "./commands/gc_input.ts";
 import { applyNew, newBookmark, type NewOptions } from "./commands/new.ts";
 import { planNew } from "./commands/new_plan.ts";
 import { materializeFork, open, type OpenedHandle, type OpenObjectOptions } from "./commands/open.ts";
 import { ops } from "./commands/ops.ts";
 import { permissions, type PermissionsReport } from "./commands/permissions.ts";
+import type { PullOptions } from "./commands/pull.ts";
 import { remove } from "./commands/remove.ts";
+import type { RestoreRequest } from "./commands/restore_plan.ts";
 import { setPolicy } from "./commands/set.ts";
 import { snapshot, standingOf } from "./commands/snapshot.ts";
 import { status, type StatusOptions } from "./commands/status.ts";
@@ -39,10 +42,13 @@ import type {
   CallOptions,
   CommitReport,
   DiffReport,
+  GcReport,
   LogReport,
   NewReport,
   OpsReport,
+  PullReport,
   RemoveReport,
+  RestoreReport,
   SetReport,
   SnapshotReport,
   StatusReport,
@@ -70,7 +76,14 @@ export interface DatasetPlans {
   commit(options: CommitPlanOptions): Promise<Plan>;
   /** Plans going to a bookmark. A property, because a method of this name would be a constructor to TypeScript. */
   readonly new: (options?: NewOptions) => Promise<Plan>;
+  /** Plans taking branches back. */
+  restore(options: RestoreRequest & CallOptions): Promise<Plan>;
+  /** Plans releasing what history no longer names. */
+  gc(options?: GcRequest & CallOptions): Promise<Plan>;
 }
+
+/** What applying a plan returns: the report of its command. */
+export type AppliedReport = CommitReport | NewReport | RestoreReport | GcReport;
 
 /** A run of `verify`: await it for the report, or iterate it for the entries. */
 export interface VerifyRun extends AsyncIterable<VerifyEntry>, PromiseLike<VerifyReport> {}
@@ -224,6 +237,32 @@ export class Dataset implements AsyncDisposable {
     return await newBookmark(this.#ctx, options);
   }
 
+  /** Brings the bookmark up to what its stores hold now, and commits what moved. */
+  async pull(options: PullOptions = {}): Promise<PullReport> {
+    return await (await import("./commands/pull.ts")).pull(this.#ctx, options);
+  }
+
+  /** Takes branches of the bookmark back to what a revision recorded, or to a state of their own store. */
+  async restore(
+    keys: readonly string[],
+    options: Omit<RestoreRequest, "keys"> & CallOptions,
+  ): Promise<RestoreReport> {
+    return await (await import("./commands/restore.ts")).restore(this.#ctx, { ...options, keys });
+  }
+
+  /** Plans what to release; nothing is released unless `dryRun` is `false`. */
+  async gc(options?: GcRequest & { readonly dryRun?: true } & CallOptions): Promise<Plan>;
+  /**
+   * Releases what history no longer names.
+   *
+   * @throws {MultiObjectError} with the `report`, when a step failed; its code is `partial` when others took effect.
+   */
+  async gc(options: GcRequest & { readonly dryRun: false } & CallOptions): Promise<GcReport>;
+  async gc(options: GcRequest & { readonly dryRun?: boolean } & CallOptions = {}): Promise<Plan | GcReport> {
+    if (options.dryRun !== false) return await this.plan.gc(options);
+    return await (await import("./commands/gc.ts")).gc(this.#ctx, options);
+  }
+
   /** Opens an object; the handle has its native address. */
   async open(key: string, options: OpenObjectOptions = {}): Promise<OpenedHandle> {
     return await open(this.#ctx, key, options);
@@ -246,6 +285,14 @@ export class Dataset implements AsyncDisposable {
         await ctx.refresh();
         return (await planNew(ctx, options)).plan;
       },
+      async restore(options) {
+        await ctx.refresh();
+        return await (await import("./commands/restore_plan.ts")).planRestore(ctx, options);
+      },
+      async gc(options = {}) {
+        await ctx.refresh();
+        return await (await import("./commands/gc_plan.ts")).planGc(ctx, options);
+      },
     };
   }
 
@@ -254,12 +301,16 @@ export class Dataset implements AsyncDisposable {
    *
    * @throws {StalePlanError} if anything it saw changed; then nothing is written.
    */
-  async apply(plan: Plan, options: { message?: string } & CallOptions = {}): Promise<CommitReport | NewReport> {
+  async apply(plan: Plan, options: { message?: string } & CallOptions = {}): Promise<AppliedReport> {
     switch (plan.command) {
       case "commit":
         return await applyCommit(this.#ctx, plan, options);
       case "new":
         return await applyNew(this.#ctx, plan, options);
+      case "restore":
+        return await (await import("./commands/restore.ts")).applyRestore(this.#ctx, plan, options);
+      case "gc":
+        return await (await import("./commands/gc.ts")).applyGc(this.#ctx, plan, options);
       default:
         throw new ConfigError(`Cannot apply a plan for "${plan.command}": this tether has no such command`, {
           code: "plan",
