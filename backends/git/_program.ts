@@ -210,7 +210,7 @@ const FAILURES: readonly [RegExp, new (reason: string, options: BackendErrorOpti
   [/\.lock': File exists|Unable to create '.*\.lock'/, UnavailableError],
   [/Permission denied|Read-only file system/, PermissionDeniedError],
   [
-    /bad object|unknown revision|bad revision|Needed a single revision|nonexistent object|Not a valid object name|not a valid commit/,
+    /bad object|unknown revision|bad revision|Needed a single revision|nonexistent object|Not a valid (?:object|commit) name|no such commit/,
     StateGoneError,
   ],
 ];
