@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { namedStore } from "../../backends/memory/store.ts";
+import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../../engine/model/errors.ts";
+import { tempDataset } from "../helpers/dataset.ts";
+
+Deno.test("[commands 5.8] pull takes what upstream holds now: branches, files, and objects past their position", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a", "still");
+  const data = await t.repo.write("../data/f", "one");
+  await t.with((ds) => ds.add({ key: "loose", kind: "file", locator: { uri: data }, policy: { file: "versioned" } }));
+  await t.with((ds) =>
+    ds.add({ key: "at", kind: "memory", locator: { system: t.system("a") }, at: `${t.system("a")}:s0` })
+  );
+  await t.with((ds) => ds.commit({ message: "first" }));
+  t.write("a");
+  await Deno.writeTextFile(data, "two");
+  const report = await t.with((ds) => ds.pull());
+  assert.deepEqual(Object.keys(report.committed).sort(), ["a", "at", "loose"]);
+  assert.deepEqual(report.unchanged, ["still"]);
+  assert.equal(await t.repo.git(["log", "-1", "--format=%s"]), "pull main: 3 objects");
+  assert.doesNotMatch(await t.read(".tether/objects/at.toml"), /^at =/m);
+  assert.equal((await t.with((ds) => ds.ops())).ops[0]?.command, "pull");
+  assert.equal((await t.with((ds) => ds.pull())).vcsCommit, null);
+});
+
+Deno.test("[commands 5.8, Δ33] what pull refuses", async (test) => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  const data = await t.repo.write("../data/f", "one");
+  await t.with((ds) => ds.add({ key: "fixed", kind: "file", locator: { uri: data } }));
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await test.step("uncommitted edits", async () => {
+    await t.with((ds) => ds.setPolicy(["a"], { file: "versioned" }));
+    await assert.rejects(t.with((ds) => ds.pull()), ConfigError);
+    await t.with((ds) => ds.commit({ message: "second" }));
+  });
+  await test.step("another bookmark", async () => {
+    await assert.rejects(t.with((ds) => ds.pull({ bookmark: "other" })), StaleWorkingCopyError);
+  });
+  await test.step("an immutable object that changed, with nothing committed", async () => {
+    t.write("a");
+    await Deno.writeTextFile(data, "two");
+    const head = await t.repo.git(["rev-parse", "HEAD"]);
+    await assert.rejects(
+      t.with((ds) => ds.pull()),
+      (e) => e instanceof MultiObjectError && e.code === "immutable-modified",
+    );
+    assert.equal(await t.repo.git(["rev-parse", "HEAD"]), head);
+    assert.deepEqual(Object.keys((await t.with((ds) => ds.pull({ keys: ["a"] }))).committed), ["a"]);
+  });
+});
+
+Deno.test("[commands 5.19] restore takes one branch back, and leaves it modified until a commit", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a", "b");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+  t.write("a", ref);
+  await t.with((ds) => ds.commit({ message: "second" }));
+  const report = await t.with((ds) => ds.restore(["a"], { from: "HEAD~1" }));
+  assert.deepEqual(report.workingRefs, { a: ref });
+  assert.equal(namedStore().find(t.system("a"))?.head(ref).id, `${t.system("a")}:s0`);
+  const status = await t.with((ds) => ds.status({ snapshot: true }));
+  assert.deepEqual(status.objects.map((o) => o.state), ["modified", "clean"]);
+  assert.equal(status.stale, false);
+  t.write("a", ref);
+  await assert.rejects(t.with((ds) => ds.restore(["a"], { from: "HEAD" })), MultiObjectError);
+  await t.with((ds) => ds.restore(["a"], { at: "main", discard: true }));
+  assert.equal(namedStore().find(t.system("a"))?.head(ref).id, `${t.system("a")}:s0`);
+});
+
+Deno.test("[L42, commands 5.19] what restore refuses, with nothing moved", async (test) => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await test.step("the trunk", async () => {
+    await assert.rejects(t.with((ds) => ds.restore(["a"], { from: "HEAD" })), StaleWorkingCopyError);
+  });
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  for (
+    const [keys, options] of [[["a"], {}], [[], { from: "HEAD" }], [["a"], { from: " " }], [["a"], { at: "" }], [
+      ["a"],
+      { from: "HEAD", at: "x" },
+    ]] as const
+  ) {
+    await test.step(JSON.stringify([keys, options]), async () => {
+      await assert.rejects(t.with((ds) => ds.restore(keys, options)), ConfigError);
+    });
+  }
+  await test.step("a ref that does not resolve", async () => {
+    await assert.rejects(t.with((ds) => ds.restore(["a"], { at: "nosuch" })), MultiObjectError);
+  });
+});
