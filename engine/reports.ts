@@ -182,6 +182,21 @@ export interface RestoreReport extends Report {
   readonly workingRefs: Readonly<Record<string, string>>;
 }
 
+/** Report of `undo`. */
+export interface UndoReport extends Report {
+  /** The operation taken back. */
+  readonly undone: string;
+  readonly command: string;
+  readonly undoId: string;
+  /** What the operation had done, in a few words. */
+  readonly summary: string;
+  readonly restored: readonly string[];
+  readonly irreversible: readonly string[];
+  readonly skipped: readonly string[];
+  /** Whether nothing is irreversible. */
+  readonly complete: boolean;
+}
+
 /** Report of an applied `gc`. */
 export interface GcReport extends Report {
   /** Released pin ids by kind. */

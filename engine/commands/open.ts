@@ -250,11 +250,12 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
           ? step.ref
           : await fork(backend, object, { name, step, ...pickSignal(options) });
         await ctx.env.boundary?.(`fork ${key}`);
-        await op.progress({ action: "fork", key, ref });
+        if (step.type !== "reuse") await op.progress({ action: "fork", key, ref });
         const identity = backend.identity(object.locator);
         await ctx.indexes.addTouched({ kind: object.kind, identity, locator: object.locator, key });
         await ctx.saveWorkspace(switched(ctx, [key, ...siblings], ref));
-        return { result: { key, ref, kind: object.kind, locator: object.locator }, value: ref };
+        const found = step.type === "reuse" ? { reused: true } : {};
+        return { result: { key, ref, kind: object.kind, locator: object.locator, ...found }, value: ref };
       },
       compensate: () => Promise.resolve({ key }),
     });

@@ -7,19 +7,44 @@
 
 import { Float, type Json, type JsonObject } from "./json.ts";
 
-/** Options of every tether error. */
+/**
+ * Options of every tether error.
+ *
+ * @example Give an error a code, a way out and facts
+ * ```ts
+ * import { ConfigError, type ErrorOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const options: ErrorOptions = { code: "value", hints: ["tether set --pin record raw"], details: { line: 7 } };
+ * const error = new ConfigError('Cannot use "tether.toml": defaults.pin is "none"', options);
+ * assert.deepEqual([error.code, error.details], ["value", { line: 7 }]);
+ * ```
+ */
 export interface ErrorOptions {
-  /** Stable machine-readable code. */
+  /** Stable machine-readable code. @default {the one of the class} */
   readonly code?: string;
-  /** What to do next: commands the user can paste, or one short sentence each. */
+  /** What to do next: commands the user can paste, or one short sentence each. @default {[]} */
   readonly hints?: readonly string[];
-  /** Facts about the failure, for programs. */
+  /** Facts about the failure, for programs. @default {{}} */
   readonly details?: JsonObject;
   /** The error this one was made of. */
   readonly cause?: unknown;
 }
 
-/** Base of all errors that tether raises on purpose. */
+/**
+ * Base of all errors that tether raises on purpose.
+ *
+ * @example Tell failures of tether from others
+ * ```ts
+ * import { Dataset, TetherError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = await Dataset.open("/").catch((e: unknown) => e);
+ * if (!(error instanceof TetherError)) throw error;
+ * assert.equal(error.code, "no-dataset");
+ * assert.deepEqual(error.hints, ["tether init"]);
+ * ```
+ */
 export class TetherError extends Error {
   /** Stable machine-readable code. */
   readonly code: string;
@@ -28,6 +53,7 @@ export class TetherError extends Error {
   /** Facts about the failure. */
   readonly details: JsonObject;
 
+  /** Takes the sentence: what could not be done and to what. The code is `error` unless the options name one. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
@@ -49,69 +75,206 @@ export class TetherError extends Error {
   }
 }
 
-/** Bad configuration, manifest, selector, key, tracked file or version. */
+/**
+ * Bad configuration, manifest, selector, key, tracked file or version.
+ *
+ * @example Meet a file that is no plan
+ * ```ts
+ * import { ConfigError, Plan } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.throws(() => Plan.fromJSON("not JSON"), ConfigError);
+ * ```
+ */
 export class ConfigError extends TetherError {
+  /** The code is `config` unless the options name a narrower one. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "config", ...options });
   }
 }
 
-/** git or jj failed, is too old, is conflicted, or a hook refused. */
+/**
+ * git or jj failed, is too old, is conflicted, or a hook refused.
+ *
+ * @example Look for a repository where there is none
+ * ```ts
+ * import { detectVcs, VcsError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * await assert.rejects(detectVcs("/"), VcsError);
+ * ```
+ */
 export class VcsError extends TetherError {
+  /** The code is `vcs` unless the options name a narrower one. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "vcs", ...options });
   }
 }
 
-/** A lock could not be had in time. */
+/**
+ * A lock could not be had in time.
+ *
+ * @example Meet another tether at work in the checkout
+ * ```ts
+ * import { Dataset, LockError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * using lock = await Deno.open(`${cwd}/.tether/lock`, { create: true, write: true });
+ * await lock.lock(true);
+ *
+ * await using second = await Dataset.open(cwd, { lockTimeoutMs: 10 });
+ * await assert.rejects(second.add({ key: "raw", kind: "file", locator: { uri: "/data" } }), LockError);
+ * ```
+ */
 export class LockError extends TetherError {
+  /** The code is `locked`. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "locked", ...options });
   }
 }
 
-/** A plan no longer matches the world, was edited, or was made by another tether. */
+/**
+ * A plan no longer matches the world, was edited, or was made by another tether.
+ *
+ * @example Load a plan that another version made
+ * ```ts
+ * import { Plan, StalePlanError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.throws(() => Plan.fromJSON('{"tether_version": "0.1.0b7"}'), StalePlanError);
+ * ```
+ */
 export class StalePlanError extends TetherError {
+  /** The code is `stale-plan`. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "stale-plan", ...options });
   }
 }
 
-/** Forks no longer match the manifests, or the working copy left the bookmark. */
+/**
+ * Forks no longer match the manifests, or the working copy left the bookmark.
+ *
+ * @example Commit after git left the bookmark
+ * ```ts
+ * import { Dataset, StaleWorkingCopyError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * execSync("git checkout -q -b elsewhere", { cwd });
+ * await assert.rejects(ds.commit({ message: "Load" }), StaleWorkingCopyError);
+ * ```
+ */
 export class StaleWorkingCopyError extends TetherError {
+  /** The code is `stale-working-copy` unless the options name a narrower one. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "stale-working-copy", ...options });
   }
 }
 
-/** The bytes of an object with `file = "immutable"` changed. */
+/**
+ * The bytes of an object with `file = "immutable"` changed.
+ *
+ * @example Notice a change of raw data
+ * ```ts
+ * import { Dataset, ImmutableObjectModifiedError, MultiObjectError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const uri = await Deno.makeTempFile();
+ * await ds.add({ key: "raw", kind: "file", locator: { uri } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * await Deno.writeTextFile(uri, "overwritten");
+ * const error = await ds.snapshot().catch((e: unknown) => e);
+ * assert(error instanceof MultiObjectError && error.errors.get("raw") instanceof ImmutableObjectModifiedError);
+ * ```
+ */
 export class ImmutableObjectModifiedError extends TetherError {
+  /** The code is `immutable-modified`. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "immutable-modified", ...options });
   }
 }
 
-/** `commit --strict` met an Observed object. */
+/**
+ * `commit --strict` met an Observed object.
+ *
+ * @example Insist that every state can be read back
+ * ```ts
+ * import { Dataset, UnpinnedStateError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempFile() } });
+ * await assert.rejects(ds.commit({ message: "Load", strict: true }), UnpinnedStateError);
+ * ```
+ */
 export class UnpinnedStateError extends TetherError {
+  /** The code is `unpinned-state`. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "unpinned-state", ...options });
   }
 }
 
-/** A pin points at another state than the one recorded. */
+/**
+ * A pin points at another state than the one recorded.
+ *
+ * @example Tell a moved pin from a missing one
+ * ```ts
+ * import { PinDriftError, StateGoneError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const isDamage = (e: unknown): boolean => e instanceof PinDriftError || e instanceof StateGoneError;
+ * assert(isDamage(new PinDriftError('Cannot open "code" at revision "v1": its pin points elsewhere')));
+ * ```
+ */
 export class PinDriftError extends TetherError {
+  /** The code is `pin-drift`. */
   constructor(message: string, options: ErrorOptions = {}) {
     super(message, { code: "pin-drift", ...options });
   }
 }
 
-/** Several objects failed; `errors` has each by object key. */
+/**
+ * Several objects failed; `errors` has each by object key.
+ *
+ * @example Look at the failures one by one
+ * ```ts
+ * import { Dataset, MultiObjectError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "a", kind: "file", locator: { uri: `${cwd}-a` } });
+ * await ds.add({ key: "b", kind: "file", locator: { uri: `${cwd}-b` } });
+ *
+ * const error = await ds.snapshot().catch((e: unknown) => e);
+ * if (!(error instanceof MultiObjectError)) throw error;
+ * assert.deepEqual([...error.errors.keys()], ["a", "b"]);
+ * ```
+ */
 export class MultiObjectError extends TetherError {
   /** Each failure by object key. */
   readonly errors: ReadonlyMap<string, Error>;
   /** What was done all the same, when something was. */
   readonly report: unknown;
 
+  /** Joins the failures to one sentence, ordered by key, and their hints to one list; the code is `multi-object`. */
   constructor(
     attempted: string,
     errors: ReadonlyMap<string, Error>,
@@ -134,7 +297,18 @@ export class MultiObjectError extends TetherError {
   }
 }
 
-/** Codes of {@link BackendError}. */
+/**
+ * Codes of {@link BackendError}.
+ *
+ * @example Decide by code
+ * ```ts
+ * import { UnavailableError, type BackendErrorCode } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const worthWaiting: ReadonlySet<string> = new Set<BackendErrorCode>(["unavailable", "unstable"]);
+ * assert(worthWaiting.has(new UnavailableError("Cannot list tags: 503", { kind: "icechunk" }).code));
+ * ```
+ */
 export type BackendErrorCode =
   | "capability"
   | "ref-moved"
@@ -151,7 +325,18 @@ export type BackendErrorCode =
   | "locator"
   | "library";
 
-/** Options of every backend error. */
+/**
+ * Options of every backend error.
+ *
+ * @example Name the kind, and the object where it is known
+ * ```ts
+ * import { BackendError, type BackendErrorOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const options: BackendErrorOptions = { kind: "lance", key: "features" };
+ * assert.equal(new BackendError('Cannot list tags of "/f.lance"', options).key, "features");
+ * ```
+ */
 export interface BackendErrorOptions extends ErrorOptions {
   /** The backend kind. */
   readonly kind: string;
@@ -159,7 +344,20 @@ export interface BackendErrorOptions extends ErrorOptions {
   readonly key?: string;
 }
 
-/** The store said no. The message begins with `[key]` or `[kind]`. */
+/**
+ * The store said no. The message begins with `[key]` or `[kind]`.
+ *
+ * @example Turn a library's failure into one of tether's
+ * ```ts
+ * import { BackendError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const cause = new Error("unexpected end of file");
+ * const error = new BackendError(`Cannot read the table: ${cause.message}`, { kind: "delta", key: "table", cause });
+ * assert.equal(error.message, "[table] Cannot read the table: unexpected end of file");
+ * assert.equal(error.retryable, false);
+ * ```
+ */
 export class BackendError extends TetherError {
   /** The backend kind. */
   readonly kind: string;
@@ -170,6 +368,9 @@ export class BackendError extends TetherError {
   /** Whether the same call may work later. */
   readonly retryable: boolean;
 
+  /**
+   * Takes the sentence without its label; the code is `library`, the error not retryable, unless the options say so.
+   */
   constructor(reason: string, options: BackendErrorOptions & { retryable?: boolean }) {
     super(`[${options.key ?? options.kind}] ${reason}`, { code: "library", ...options });
     this.kind = options.kind;
@@ -179,14 +380,46 @@ export class BackendError extends TetherError {
   }
 }
 
-/** The kind cannot do this. */
+/**
+ * The kind cannot do this.
+ *
+ * @example Ask a folder for its history
+ * ```ts
+ * import { CapabilityError, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempDir() } });
+ * await assert.rejects(ds.log("raw"), CapabilityError);
+ * ```
+ */
 export class CapabilityError extends BackendError {
+  /** The code is `capability`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "capability", ...options });
   }
 }
 
-/** A conditional move found another head than the one expected; nothing moved. */
+/**
+ * A conditional move found another head than the one expected; nothing moved.
+ *
+ * @example See what a branch was expected to be, and what it is
+ * ```ts
+ * import { RefMovedError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new RefMovedError('Cannot move "main": head is version=8, expected version=7', {
+ *   kind: "lance",
+ *   ref: "main",
+ *   expected: { version: 7 },
+ *   found: { version: 8 },
+ * });
+ * assert.deepEqual(error.details, { ref: "main", expected: { version: 7 }, found: { version: 8 } });
+ * ```
+ */
 export class RefMovedError extends BackendError {
   /** The ref concerned. */
   readonly ref: string;
@@ -195,6 +428,7 @@ export class RefMovedError extends BackendError {
   /** The head that was found; `null` for "absent". */
   readonly found: Json;
 
+  /** The code is `ref-moved`; both heads also go into `details`. */
   constructor(reason: string, options: BackendErrorOptions & { ref: string; expected: Json; found: Json }) {
     super(reason, {
       code: "ref-moved",
@@ -207,11 +441,23 @@ export class RefMovedError extends BackendError {
   }
 }
 
-/** A native merge met conflicts; nothing was written. */
+/**
+ * A native merge met conflicts; nothing was written.
+ *
+ * @example List what conflicts
+ * ```ts
+ * import { MergeConflict } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new MergeConflict('Cannot merge "relabel" into "main"', { kind: "git", conflicts: ["plate1.csv"] });
+ * assert.deepEqual(error.conflicts, ["plate1.csv"]);
+ * ```
+ */
 export class MergeConflict extends BackendError {
   /** The units in conflict, such as paths or tables. */
   readonly conflicts: readonly string[];
 
+  /** The code is `merge-conflict`; the units also go into `details`. */
   constructor(reason: string, options: BackendErrorOptions & { conflicts: readonly string[] }) {
     super(reason, {
       code: "merge-conflict",
@@ -222,75 +468,210 @@ export class MergeConflict extends BackendError {
   }
 }
 
-/** The locator names no store. */
+/**
+ * The locator names no store.
+ *
+ * @example Tell a store that does not exist from one that does not answer
+ * ```ts
+ * import { BackendError, StoreNotFoundError, UnavailableError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const status = (e: BackendError): string => e instanceof StoreNotFoundError ? "missing" : "unknown";
+ * assert.equal(status(new StoreNotFoundError('Cannot open "/f.lance": there is none', { kind: "lance" })), "missing");
+ * assert.equal(status(new UnavailableError('Cannot open "s3://lab/f": 503', { kind: "lance" })), "unknown");
+ * ```
+ */
 export class StoreNotFoundError extends BackendError {
+  /** The code is `store-not-found`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "store-not-found", ...options });
   }
 }
 
-/** The store exists; the state or ref asked for does not any more. */
+/**
+ * The store exists; the state or ref asked for does not any more.
+ *
+ * @example Say that a version was cleaned up
+ * ```ts
+ * import { StateGoneError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new StateGoneError('Cannot open version 3 of "/t": its log was cleaned', { kind: "delta", key: "t" });
+ * assert.equal(error.toJSON()["code"], "state-gone");
+ * ```
+ */
 export class StateGoneError extends BackendError {
+  /** The code is `state-gone`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "state-gone", ...options });
   }
 }
 
-/** A ref exists at another state, or the store refused to delete it. */
+/**
+ * A ref exists at another state, or the store refused to delete it.
+ *
+ * @example Refuse a pin whose name is taken
+ * ```ts
+ * import { RefConflictError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new RefConflictError('Cannot pin "tether.0a1b2c3d.2ef86ad1bc61fed0": it is at version 6', {
+ *   kind: "lance",
+ *   key: "features",
+ *   hints: ["tether verify features"],
+ * });
+ * assert.equal(error.code, "ref-conflict");
+ * ```
+ */
 export class RefConflictError extends BackendError {
+  /** The code is `ref-conflict`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "ref-conflict", ...options });
   }
 }
 
-/** No usable credentials. */
+/**
+ * No usable credentials.
+ *
+ * @example Say what would help
+ * ```ts
+ * import { CredentialsError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new CredentialsError('Cannot read "s3://lab/a": no credentials', {
+ *   kind: "icechunk",
+ *   hints: ['Put a profile under [uris."s3://lab"] in .tether/secrets.toml'],
+ * });
+ * assert.equal(error.message, '[icechunk] Cannot read "s3://lab/a": no credentials');
+ * ```
+ */
 export class CredentialsError extends BackendError {
+  /** The code is `credentials`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "credentials", ...options });
   }
 }
 
-/** The store or the file system refused access. */
+/**
+ * The store or the file system refused access.
+ *
+ * @example Keep what the system said
+ * ```ts
+ * import { PermissionDeniedError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const cause = new Deno.errors.PermissionDenied("EACCES");
+ * const error = new PermissionDeniedError('Cannot list "/raw/plate1"', { kind: "file", cause });
+ * assert.equal(error.cause, cause);
+ * ```
+ */
 export class PermissionDeniedError extends BackendError {
+  /** The code is `forbidden`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "forbidden", ...options });
   }
 }
 
-/** The process was not granted what the object needs; `flags` has the exact Deno flags. */
+/**
+ * The process was not granted what the object needs; `flags` has the exact Deno flags.
+ *
+ * @example Print the flags that are missing
+ * ```ts
+ * import { SandboxError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new SandboxError('Cannot read "/data": it was not granted', {
+ *   kind: "file",
+ *   flags: ["--allow-read=/data"],
+ * });
+ * assert.deepEqual(error.flags, ["--allow-read=/data"]);
+ * ```
+ */
 export class SandboxError extends BackendError {
   /** Flags such as `--allow-read=/data`. */
   readonly flags: readonly string[];
 
+  /** The code is `sandbox`; the flags also go into `details`. */
   constructor(reason: string, options: BackendErrorOptions & { flags: readonly string[] }) {
     super(reason, { code: "sandbox", ...options, details: { flags: options.flags, ...options.details } });
     this.flags = options.flags;
   }
 }
 
-/** The store did not answer, or answered that it is busy. Retryable. */
+/**
+ * The store did not answer, or answered that it is busy. Retryable.
+ *
+ * @example Retry what may work later
+ * ```ts
+ * import { BackendError, UnavailableError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error: unknown = new UnavailableError('Cannot list tags of "s3://lab/a": 503', { kind: "icechunk" });
+ * assert(error instanceof BackendError && error.retryable);
+ * ```
+ */
 export class UnavailableError extends BackendError {
+  /** The code is `unavailable`, the error retryable. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "unavailable", retryable: true, ...options });
   }
 }
 
-/** A write may or may not have landed; read again before deciding anything. */
+/**
+ * A write may or may not have landed; read again before deciding anything.
+ *
+ * @example Do not retry a write whose answer was lost
+ * ```ts
+ * import { CommitStateUnknownError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new CommitStateUnknownError('Cannot tell whether "main" moved: no answer', { kind: "iceberg" });
+ * assert.equal(error.retryable, false);
+ * ```
+ */
 export class CommitStateUnknownError extends BackendError {
+  /** The code is `unknown-outcome`; never retryable, since the write may have landed. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "unknown-outcome", ...options });
   }
 }
 
-/** The thing changed while it was read. Retryable. */
+/**
+ * The thing changed while it was read. Retryable.
+ *
+ * @example Read again
+ * ```ts
+ * import { ConcurrentChangeError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new ConcurrentChangeError('Cannot read "/raw": it changed while it was read', { kind: "file" });
+ * assert(error.retryable);
+ * ```
+ */
 export class ConcurrentChangeError extends BackendError {
+  /** The code is `unstable`, the error retryable. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "unstable", retryable: true, ...options });
   }
 }
 
-/** The locator was refused before any store was contacted. */
+/**
+ * The locator was refused before any store was contacted.
+ *
+ * @example Register an address that can be none
+ * ```ts
+ * import { Dataset, InvalidLocatorError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await assert.rejects(ds.add({ key: "all", kind: "file", locator: { uri: cwd } }), InvalidLocatorError);
+ * ```
+ */
 export class InvalidLocatorError extends BackendError {
+  /** The code is `locator`. */
   constructor(reason: string, options: BackendErrorOptions) {
     super(reason, { code: "locator", ...options });
   }

@@ -45,7 +45,22 @@ export function valueHash(value: Json): string {
   return framedHash([canonical(value)], 16);
 }
 
-/** What names one state of one store: the inputs of a pin id and of a listing name. */
+/**
+ * What names one state of one store: the inputs of a pin id and of a listing name.
+ *
+ * @example Address a version of a Lance table
+ * ```ts
+ * import { listingName, type StateAddress } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const address: StateAddress = {
+ *   kind: "file",
+ *   identity: { uri: "/data/plate1" },
+ *   content: { type: "dir", count: 2, size: 5, digest: "00" },
+ * };
+ * assert.equal(listingName(address), "25fbfcb5b27fd730731f.jsonl");
+ * ```
+ */
 export interface StateAddress {
   /** The backend kind, such as `icechunk`. */
   readonly kind: string;
@@ -59,12 +74,41 @@ function addressHash(address: StateAddress): string {
   return framedHash([canonical(address.kind), canonical(address.identity), canonical(address.content)], 16);
 }
 
-/** Returns the pin id `<dataset>.<16 hex>` of a state (formats §2.3). */
+/**
+ * Returns the pin id `<dataset>.<16 hex>` of a state (formats §2.3).
+ *
+ * @example Find the pin of a version, as any tether computes it
+ * ```ts
+ * import { computePinId } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const id = computePinId("0a1b2c3d", {
+ *   kind: "lance",
+ *   identity: { uri: "s3://bucket/features.lance" },
+ *   content: { branch: "main", version: 7 },
+ * });
+ * assert.equal(id, "0a1b2c3d.c9d52233a70a6142");
+ * ```
+ */
 export function computePinId(datasetId: string, address: StateAddress): string {
   return `${datasetId}.${addressHash(address).slice(0, 16)}`;
 }
 
-/** Returns the listing's file name `<20 hex>.jsonl` of a state (formats §2.3, §7). */
+/**
+ * Returns the listing's file name `<20 hex>.jsonl` of a state (formats §2.3, §7).
+ *
+ * @example Find the stored listing of a folder's state
+ * ```ts
+ * import { listingName } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const content = { type: "dir", count: 2, size: 5, digest: "00" };
+ * assert.equal(
+ *   listingName({ kind: "file", identity: { uri: "/data/plate1" }, content }),
+ *   "25fbfcb5b27fd730731f.jsonl",
+ * );
+ * ```
+ */
 export function listingName(address: StateAddress): string {
   return `${addressHash(address).slice(0, 20)}.jsonl`;
 }

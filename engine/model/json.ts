@@ -7,11 +7,22 @@
  * @module
  */
 
-/** A floating-point number that stays one: `1.0` prints as `1.0`, unlike a JavaScript number. */
+/**
+ * A floating-point number that stays one: `1.0` prints as `1.0`, unlike a JavaScript number.
+ *
+ * @example Keep a float apart from an integer
+ * ```ts
+ * import { Float, writeJson } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(writeJson([1, new Float(1)]), "[1,1.0]");
+ * ```
+ */
 export class Float {
   /** The number itself. */
   readonly value: number;
 
+  /** Takes any finite number, also one without a fraction; writing NaN or an infinity fails. */
   constructor(value: number) {
     this.value = value;
   }
@@ -22,10 +33,33 @@ export class Float {
   }
 }
 
-/** Any JSON value. A `number` is always a safe integer; larger integers are `bigint`, floats are {@link Float}. */
+/**
+ * Any JSON value. A `number` is always a safe integer; larger integers are `bigint`, floats are {@link Float}.
+ *
+ * @example Hold an id beyond 2^53
+ * ```ts
+ * import type { Json } from "@tether/tether";
+ * import { writeJson } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const snapshot: Json = { snapshot_id: 7349211070829257787n };
+ * assert.equal(writeJson(snapshot), '{"snapshot_id":7349211070829257787}');
+ * ```
+ */
 export type Json = null | boolean | number | bigint | string | Float | readonly Json[] | JsonObject;
 
-/** A JSON object. */
+/**
+ * A JSON object.
+ *
+ * @example Read a member of a report
+ * ```ts
+ * import { parseJson, type JsonObject } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const state = parseJson('{"branch": "main", "version": 7}') as JsonObject;
+ * assert.equal(state["version"], 7);
+ * ```
+ */
 export interface JsonObject {
   readonly [key: string]: Json;
 }
@@ -35,7 +69,18 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Float);
 }
 
-/** Options of {@link writeJson}. */
+/**
+ * Options of {@link writeJson}.
+ *
+ * @example Sort, indent and escape
+ * ```ts
+ * import { writeJson, type WriteJsonOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const options: WriteJsonOptions = { indent: 2, sortKeys: true, ascii: true };
+ * assert.equal(writeJson({ b: 1, a: "é" }, options), '{\n  "a": "\\u00e9",\n  "b": 1\n}');
+ * ```
+ */
 export interface WriteJsonOptions {
   /**
    * Spaces of indentation; 0 writes one line.
@@ -63,6 +108,14 @@ export interface WriteJsonOptions {
  * Parses JSON without losing digits.
  *
  * @throws {SyntaxError} if the text is not JSON.
+ *
+ * @example Read a 64-bit id
+ * ```ts
+ * import { parseJson } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual(parseJson("[7, 7349211070829257787]"), [7, 7349211070829257787n]);
+ * ```
  */
 export function parseJson(text: string): Json {
   return JSON.parse(text, reviveExact as (key: string, value: unknown) => unknown) as Json;
@@ -84,6 +137,14 @@ export function integer(value: bigint): number | bigint {
  * Writes a JSON value. Integers keep every digit; members that are `undefined` are left out.
  *
  * @throws {TypeError} if the value holds a lone surrogate, a non-finite float or something that is not JSON.
+ *
+ * @example Print a report for another program
+ * ```ts
+ * import { writeJson } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(writeJson({ committed: null, pins: ["a"] }), '{"committed":null,"pins":["a"]}');
+ * ```
  */
 export function writeJson(value: Json, options: WriteJsonOptions = {}): string {
   const indent = options.indent ?? 0;

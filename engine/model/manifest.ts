@@ -7,12 +7,46 @@
 import { canonical, framedHash } from "./hash.ts";
 import { compareCodePoints, type Json, jsonEqual, type JsonObject } from "./json.ts";
 
-/** An object's address, as the backend of its kind reads it. */
+/**
+ * An object's address, as the backend of its kind reads it.
+ *
+ * @example Address a Lance table
+ * ```ts
+ * import type { Locator } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const locator: Locator = { uri: "/data/features.lance", branch: "main" };
+ * assert.deepEqual(Object.keys(locator), ["uri", "branch"]);
+ * ```
+ */
 export type Locator = JsonObject;
-/** An object's state, as the backend of its kind made it. */
+/**
+ * An object's state, as the backend of its kind made it.
+ *
+ * @example Hold the version a commit recorded
+ * ```ts
+ * import { contentState, type State } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const state: State = { branch: "main", version: 7, read_at: "2026-01-01T00:00:00+00:00" };
+ * assert.deepEqual(contentState(state, new Set(["read_at"])), { branch: "main", version: 7 });
+ * ```
+ */
 export type State = JsonObject;
 
-/** A durable native ref that keeps a state alive. */
+/**
+ * A durable native ref that keeps a state alive.
+ *
+ * @example Name the native ref of a pin
+ * ```ts
+ * import { type Pin, refForPin } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const id = "0a1b2c3d.c9d52233a70a6142";
+ * const pin: Pin = { id, ref: refForPin(id) };
+ * assert.equal(pin.ref, "tether.0a1b2c3d.c9d52233a70a6142");
+ * ```
+ */
 export interface Pin {
   /** `<dataset>.<16 hex>`. */
   readonly id: string;
@@ -22,7 +56,18 @@ export interface Pin {
   readonly created?: boolean;
 }
 
-/** What tether may do with an object. */
+/**
+ * What tether may do with an object.
+ *
+ * @example Record states without pinning them
+ * ```ts
+ * import { DEFAULT_POLICY, type Policy } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const scratch: Policy = { ...DEFAULT_POLICY, pin: "record" };
+ * assert.deepEqual(scratch, { file: "immutable", pin: "record" });
+ * ```
+ */
 export interface Policy {
   /** `immutable` makes any change of an Observed object an error. */
   readonly file: "immutable" | "versioned";
@@ -30,15 +75,45 @@ export interface Policy {
   readonly pin: "native" | "record";
 }
 
-/** The policy of an object that names none. */
+/**
+ * The policy of an object that names none.
+ *
+ * @example Look at the defaults
+ * ```ts
+ * import { DEFAULT_POLICY } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual(DEFAULT_POLICY, { file: "immutable", pin: "native" });
+ * ```
+ */
 export const DEFAULT_POLICY: Policy = { file: "immutable", pin: "native" };
 
-/** One object of a dataset. Unknown fields of the file are not part of it; the file keeps them. */
+/**
+ * One object of a dataset. Unknown fields of the file are not part of it; the file keeps them.
+ *
+ * @example Read what a dataset says of an object
+ * ```ts
+ * import { Dataset } from "@tether/tether";
+ * import type { ObjectManifest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw/plate1", kind: "file", locator: { uri: "/data/plate1" } });
+ * const manifest: ObjectManifest | undefined = ds.objects.get("raw/plate1");
+ * assert.deepEqual([manifest?.kind, manifest?.state, manifest?.pin], ["file", null, null]);
+ * ```
+ */
 export interface ObjectManifest {
+  /** What users call the object: segments joined by `/`. */
   readonly key: string;
   /** The backend kind; it may be one this tether does not know. */
   readonly kind: string;
+  /** Where the object is. */
   readonly locator: Locator;
+  /** Whether its content may change and whether commits pin it. */
   readonly policy: Policy;
   /** The recorded state; `null` before the first commit. */
   readonly state: State | null;
@@ -55,6 +130,26 @@ export interface ObjectManifest {
 /**
  * Returns the manifest hash of a set of manifests (formats §2.3): 64 hex digits over key and meaning, never over bytes on
  * disk, `captured_at`, `origin` or unknown fields.
+ *
+ * @example See that what a manifest means enters the hash, and when it was written does not
+ * ```ts
+ * import { DEFAULT_POLICY, manifestHash, type ObjectManifest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const raw: ObjectManifest = {
+ *   key: "raw",
+ *   kind: "file",
+ *   locator: { uri: "/data" },
+ *   policy: DEFAULT_POLICY,
+ *   state: null,
+ *   pin: null,
+ *   recoverable: true,
+ *   origin: "adopted",
+ *   capturedAt: null,
+ * };
+ * assert.equal(manifestHash([raw]), manifestHash([{ ...raw, capturedAt: "2026-01-01T00:00:00.000000+00:00" }]));
+ * assert.notEqual(manifestHash([raw]), manifestHash([{ ...raw, policy: { file: "versioned", pin: "native" } }]));
+ * ```
  */
 export function manifestHash(manifests: Iterable<ObjectManifest>): string {
   const parts = [...manifests]
@@ -76,7 +171,18 @@ export function canonicalManifest(m: ObjectManifest): string {
   });
 }
 
-/** Returns a state without its volatile keys: what equality, pin ids and listing names are made of. */
+/**
+ * Returns a state without its volatile keys: what equality, pin ids and listing names are made of.
+ *
+ * @example Compare two readings of one version
+ * ```ts
+ * import { contentState } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const volatile = new Set(["etag"]);
+ * assert.deepEqual(contentState({ version: 7, etag: "a" }, volatile), contentState({ version: 7, etag: "b" }, volatile));
+ * ```
+ */
 export function contentState(state: State, volatileKeys: ReadonlySet<string>): State {
   return Object.fromEntries(Object.entries(state).filter(([k]) => !volatileKeys.has(k)));
 }

@@ -20,12 +20,33 @@ export function isDatasetId(text: string): boolean {
   return DATASET_ID.test(text);
 }
 
-/** Returns the native ref of a pin id: `tether.<id>`. */
+/**
+ * Returns the native ref of a pin id: `tether.<id>`.
+ *
+ * @example Look a pin up in the system's own tags
+ * ```ts
+ * import { refForPin } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(refForPin("0a1b2c3d.c9d52233a70a6142"), "tether.0a1b2c3d.c9d52233a70a6142");
+ * ```
+ */
 export function refForPin(pinId: string): string {
   return PIN_PREFIX + pinId;
 }
 
-/** A pin ref read back. */
+/**
+ * A pin ref read back.
+ *
+ * @example Read dataset and generation of a tag
+ * ```ts
+ * import { parsePinRef, type PinName } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const name: PinName | undefined = parsePinRef("tether.0a1b2c3d.ddecc24da8d57402.2");
+ * assert.deepEqual(name, { id: "0a1b2c3d.ddecc24da8d57402", dataset: "0a1b2c3d", generation: 2 });
+ * ```
+ */
 export interface PinName {
   /** `<dataset>.<token>`, without the generation. */
   readonly id: string;
@@ -35,7 +56,18 @@ export interface PinName {
   readonly generation: number;
 }
 
-/** Reads a pin ref; `undefined` for a ref that is none (a working ref, an owner marker, a foreign or unrecognised name). */
+/**
+ * Reads a pin ref; `undefined` for a ref that is none (a working ref, an owner marker, a foreign or unrecognised name).
+ *
+ * @example Tell pins from other tags
+ * ```ts
+ * import { parsePinRef } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const tags = ["v1.0", "tether.0a1b2c3d.ddecc24da8d57402", "tether.ws.0a1b2c3d.relabel"];
+ * assert.deepEqual(tags.map((t) => parsePinRef(t)?.id), [undefined, "0a1b2c3d.ddecc24da8d57402", undefined]);
+ * ```
+ */
 export function parsePinRef(ref: string): PinName | undefined {
   if (!ref.startsWith(PIN_PREFIX) || ref.startsWith(WORKING_REF_PREFIX) || ref.startsWith(OWNER_PREFIX)) {
     return undefined;
@@ -58,17 +90,51 @@ export function bookmarkSlug(bookmark: string): string {
   return `${clean || "bm"}-${framedHash([canonical(bookmark)], 8).slice(0, 6)}`;
 }
 
-/** Returns the working ref `tether.ws.<dataset>.<slug>` of a bookmark. */
+/**
+ * Returns the working ref `tether.ws.<dataset>.<slug>` of a bookmark.
+ *
+ * @example Find the branch of a bookmark
+ * ```ts
+ * import { workingRefName } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(workingRefName("0a1b2c3d", "relabel"), "tether.ws.0a1b2c3d.relabel");
+ * assert.equal(workingRefName("0a1b2c3d", "feat/x"), "tether.ws.0a1b2c3d.feat-x-cdd300");
+ * ```
+ */
 export function workingRefName(datasetId: string, bookmark: string): string {
   return `${WORKING_REF_PREFIX}${datasetId}.${bookmarkSlug(bookmark)}`;
 }
 
-/** A working ref read back. */
+/**
+ * A working ref read back.
+ *
+ * @example Find the dataset that a branch belongs to
+ * ```ts
+ * import { parseWorkingRef, type WorkingRefName } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const name: WorkingRefName | undefined = parseWorkingRef("tether.ws.0a1b2c3d.relabel.2");
+ * assert.deepEqual(name, { type: "bookmark", dataset: "0a1b2c3d", slug: "relabel", generation: 2 });
+ * ```
+ */
 export type WorkingRefName =
   | { readonly type: "bookmark"; readonly dataset: string; readonly slug: string; readonly generation: number }
   | { readonly type: "legacy"; readonly dataset: string; readonly workspace: string; readonly tail: string };
 
-/** Reads a working ref; `undefined` when it is not one of tether's (formats §3, Δ19: the generation is read after the id). */
+/**
+ * Reads a working ref; `undefined` when it is not one of tether's (formats §3, Δ19: the generation is read after the
+ * id).
+ *
+ * @example Tell tether's branches from others
+ * ```ts
+ * import { parseWorkingRef } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(parseWorkingRef("main"), undefined);
+ * assert.equal(parseWorkingRef("tether.ws.0a1b2c3d.relabel")?.dataset, "0a1b2c3d");
+ * ```
+ */
 export function parseWorkingRef(ref: string): WorkingRefName | undefined {
   if (!ref.startsWith(WORKING_REF_PREFIX)) return undefined;
   const body = ref.slice(WORKING_REF_PREFIX.length);
@@ -84,7 +150,18 @@ export function parseWorkingRef(ref: string): WorkingRefName | undefined {
   return { type: "bookmark", dataset, slug: rest, generation };
 }
 
-/** Returns the bookmark slug a working ref stands for; `undefined` for a legacy or foreign ref. */
+/**
+ * Returns the bookmark slug a working ref stands for; `undefined` for a legacy or foreign ref.
+ *
+ * @example Find the bookmark of a branch
+ * ```ts
+ * import { workingRefBookmark } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(workingRefBookmark("tether.ws.0a1b2c3d.relabel"), "relabel");
+ * assert.equal(workingRefBookmark("main"), undefined);
+ * ```
+ */
 export function workingRefBookmark(ref: string): string | undefined {
   const name = parseWorkingRef(ref);
   return name?.type === "bookmark" ? name.slug : undefined;

@@ -64,6 +64,8 @@ export interface OperationSpec {
   /** What must be known to take the operation back. */
   readonly pre: JsonObject;
   readonly parent?: string;
+  /** The operation that this one takes back. */
+  readonly undoes?: string;
 }
 
 /**
@@ -84,6 +86,7 @@ export async function operate<T>(
     pre: spec.pre,
     ...(spec.plan ? { plan: spec.plan.toJSON() } : {}),
     ...(spec.parent === undefined ? {} : { parent: spec.parent }),
+    ...(spec.undoes === undefined ? {} : { undoes: spec.undoes }),
   });
   let finished: Finished<T>;
   try {

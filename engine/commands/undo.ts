@@ -1,0 +1,193 @@
+/**
+ * `undo`: takes back tether's last operation, as far as nothing was built on it (commands §5.16).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import type { OpEntry } from "../files/journal.ts";
+import { parseWorkspace } from "../files/workspace.ts";
+import { operands } from "../io/shell.ts";
+import { TetherError } from "../model/errors.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import { type CallOptions, type UndoReport, withJson } from "../reports.ts";
+import { summary } from "./ops.ts";
+import { pickSignal } from "./snapshot.ts";
+import { revertBranches } from "./undo_branches.ts";
+import type { Outcome, Target } from "./undo_input.ts";
+import { revertCommit, revertGc, revertManifests } from "./undo_files.ts";
+
+/** Options of {@link undo}. */
+export interface UndoOptions extends CallOptions {
+  /** Id of the operation, or the beginning of it. Default: the newest that is neither an undo nor undone. */
+  readonly op?: string;
+  /** Deletes branches the operation made although they were written to. @default {false} */
+  readonly discard?: boolean;
+}
+
+/** Takes an operation back. The report says what could not be: `irreversible` and `skipped`. */
+export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoReport> {
+  return withLocks(ctx, { command: "undo", repository: true, ...pickSignal(options) }, async () => {
+    const entries = await ctx.journal.read();
+    const entry = choose(entries, options.op);
+    requireUndoable(entry);
+    const target = targetOf(ctx, entries, entry, options);
+    options.signal?.throwIfAborted();
+    const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), target: entry.id };
+    const { outcome, id } = await operate(ctx, { command: "undo", pre, undoes: entry.id }, {
+      async run(op) {
+        const outcome: Outcome = { restored: [], irreversible: [], skipped: [] };
+        const extra = await revert(ctx, target, outcome);
+        if (outcome.restored.length === 0) throw nothingReversed(entry, outcome);
+        return { result: { summary: summary(entry), ...outcome, ...extra }, value: { outcome, id: op.id } };
+      },
+    });
+    const data = { undone: entry.id, command: entry.command, undoId: id, summary: summary(entry), ...outcome };
+    return withJson({ ...data, complete: outcome.irreversible.length === 0 }, () => ({
+      undone: data.undone,
+      command: data.command,
+      undo_id: id,
+      restored: outcome.restored,
+      irreversible: outcome.irreversible,
+      skipped: outcome.skipped,
+    }));
+  });
+}
+
+function nothingReversed(entry: OpEntry, outcome: Outcome): TetherError {
+  const why = [...outcome.irreversible, ...outcome.skipped].join("; ") || "it left nothing behind";
+  return new TetherError(`Cannot undo ${entry.id} (${entry.command}): ${why}`, {
+    code: "not-undoable",
+    details: { irreversible: outcome.irreversible, skipped: outcome.skipped },
+  });
+}
+
+function choose(entries: readonly OpEntry[], id: string | undefined): OpEntry {
+  if (id !== undefined) {
+    if (id.trim() === "") {
+      throw new TetherError("Cannot undo an operation without an id", { code: "empty", hints: ["tether ops"] });
+    }
+    const found = entries.filter((e) => e.id.startsWith(id));
+    const [entry] = found;
+    if (found.length > 1) {
+      throw new TetherError(`Cannot undo "${id}": ${found.length} operations begin so`, { hints: ["tether ops"] });
+    }
+    if (!entry) {
+      throw new TetherError(`Cannot undo "${id}": there is no such operation`, {
+        code: "no-op",
+        hints: ["tether ops"],
+      });
+    }
+    if (entry.undoneBy !== null) {
+      throw new TetherError(`Cannot undo ${entry.id}: ${entry.undoneBy} undid it already`, { code: "undone" });
+    }
+    return entry;
+  }
+  // A step of another operation is taken back with it, or not at all.
+  const last = entries.findLast((e) => e.command !== "undo" && e.undoneBy === null && e.parent === null);
+  if (!last) {
+    throw new TetherError("Cannot undo: no operation is left to undo", { code: "no-op", hints: ["tether ops"] });
+  }
+  return last;
+}
+
+/** Why a kind of operation cannot be taken back, and what to do instead. */
+const REFUSED: Readonly<Record<string, readonly [why: string, hint: string]>> = {
+  promote: ["upstream branches moved, and others may build on them", "tether ops --json has the old heads"],
+  repair: ["a mended pin or branch is what the manifests say", "tether verify"],
+  upgrade: ["refs and history were rewritten", "tether verify --all-history"],
+  abandon: ["only the VCS can bring commits back", "jj undo, or git reflog; then tether repair --all-history"],
+  drop: [
+    "only the VCS can bring commits back",
+    "jj undo, or git branch NAME COMMIT; then tether repair --all-history and tether new NAME",
+  ],
+  "forget-workspace": ["the checkout is gone", "jj workspace add, or git worktree add"],
+  undo: ["it is an undo itself", "do the operation again"],
+};
+
+function requireUndoable(entry: OpEntry): void {
+  if (entry.status === "started") {
+    throw new TetherError(`Cannot undo ${entry.id} (${entry.command}): it never finished`, {
+      code: "incomplete",
+      hints: [finishing(entry), "tether repair --dry-run"],
+    });
+  }
+  if (entry.parent !== null) {
+    throw new TetherError(`Cannot undo ${entry.id}: it is a step of ${entry.parent}`, { code: "not-undoable" });
+  }
+  if (entry.result["rolled_back"] === true) {
+    throw new TetherError(`Cannot undo ${entry.id} (${entry.command}): it failed and was taken back`, {
+      code: "not-undoable",
+    });
+  }
+  const refused = REFUSED[entry.command];
+  if (!refused) return;
+  const heads = entry.command === "promote" ? `; ${oldHeads(entry)}` : "";
+  throw new TetherError(`Cannot undo ${entry.id} (${entry.command}): ${refused[0]}${heads}`, {
+    code: "not-undoable",
+    hints: [refused[1]],
+  });
+}
+
+function oldHeads(entry: OpEntry): string {
+  const heads = entry.pre["base_states"];
+  return isJsonObject(heads)
+    ? `before: ${Object.entries(heads).map(([k, s]) => `${k} ${JSON.stringify(s)}`).join(", ")}`
+    : "";
+}
+
+/** Returns the command that finishes an interrupted operation. */
+export function finishing(entry: OpEntry): string {
+  const bookmark = entry.plan && isJsonObject(entry.plan["context"]) ? entry.plan["context"]["bookmark"] : undefined;
+  switch (entry.command) {
+    case "drop":
+      return entry.progress.some((p) => p["action"] === "delete-bookmark")
+        ? "tether gc --prune-bookmarks"
+        : `tether drop --no-dry-run ${operands([String(bookmark ?? "NAME")])}`;
+    case "fork":
+      return "tether new";
+    case "commit":
+      return "tether commit -m MESSAGE";
+    default:
+      return `tether ${entry.command}`;
+  }
+}
+
+function targetOf(ctx: Context, entries: readonly OpEntry[], entry: OpEntry, options: UndoOptions): Target {
+  const later = entries.slice(entries.indexOf(entry) + 1);
+  const next = later.find((e) => typeof e.pre["workspace"] === "string")?.pre["workspace"];
+  const before = entry.pre["workspace"];
+  return {
+    entry,
+    later: later.filter((e) => e.undoneBy === null && e.command !== "undo"),
+    before: typeof before === "string" ? parseWorkspace(before, `workspace before ${entry.id}`) : undefined,
+    after: typeof next === "string" ? parseWorkspace(next, `workspace after ${entry.id}`) : ctx.workspace,
+    discard: options.discard === true,
+  };
+}
+
+/** Takes the operation back and returns what the journal records besides. */
+async function revert(ctx: Context, target: Target, outcome: Outcome): Promise<JsonObject> {
+  switch (target.entry.command) {
+    case "commit":
+    case "pull":
+      return await revertCommit(ctx, target, outcome);
+    case "new":
+    case "fork":
+    case "restore":
+      await revertBranches(ctx, target, outcome);
+      return {};
+    case "gc":
+      await revertGc(ctx, target, outcome);
+      return {};
+    case "add":
+    case "remove":
+    case "set":
+    case "import":
+      await revertManifests(ctx, target, outcome);
+      return {};
+    default:
+      throw new TetherError(`Cannot undo ${target.entry.id}: this tether does not know "${target.entry.command}"`);
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Taking back the branches an operation made, its bookmark, and where it put the working copy.
+ *
+ * @module
+ */
+
+import { type ObjectBackend, type State, withoutAt } from "../../backends/backend.ts";
+import type { Context } from "../context.ts";
+import { collectReferences } from "../history/reference_set.ts";
+import { operands } from "../io/shell.ts";
+import { storeOf } from "../kinds.ts";
+import { renderState, TetherError } from "../model/errors.ts";
+import { canonical } from "../model/hash.ts";
+import { isJsonObject, jsonEqual, type JsonObject } from "../model/json.ts";
+import { contentState, type Locator, sameContent } from "../model/manifest.ts";
+import { revertWorkspace } from "./undo_files.ts";
+import { type Outcome, type Target, texts } from "./undo_input.ts";
+
+/** A branch the operation made. */
+interface Made {
+  readonly key: string;
+  readonly ref: string;
+  readonly backend: ObjectBackend;
+  readonly locator: Locator;
+}
+
+/** Deletes what `new`, a lazy fork or `restore` made, and puts the checkout back. All safety checks come first. */
+export async function revertBranches(ctx: Context, target: Target, outcome: Outcome): Promise<void> {
+  const { entry } = target;
+  const made = await branchesMade(ctx, target);
+  for (const branch of made) await requireUnwritten(ctx, branch, target);
+  const back = entry.command === "new" ? await vcsBack(ctx, target) : undefined;
+  if (back) {
+    await ctx.vcs.returnTo(back);
+    await ctx.refresh();
+    outcome.restored.push("the working copy is back where it was");
+    await deleteBookmark(ctx, target, outcome);
+  }
+  for (const { key, ref, backend, locator } of made) {
+    await backend.deleteWorkingRef?.(withoutAt(locator), ref);
+    outcome.restored.push(`branch ${ref} of "${key}" is deleted`);
+  }
+  await revertWorkspace(ctx, target, outcome);
+  reportResets(target, outcome);
+}
+
+async function branchesMade(ctx: Context, { entry }: Target): Promise<Made[]> {
+  const { result } = entry;
+  const refs = isJsonObject(result["working_refs"]) ? result["working_refs"] : {};
+  const wanted: [string, string][] = entry.command === "fork"
+    ? [[String(result["key"]), String(result["ref"])]]
+    : texts(result["created"]).map((key) => [key, String(refs[key] ?? "")]);
+  // A lazy fork may have found its branch there: then its progress made nothing, and there is nothing to delete.
+  const made: Made[] = [];
+  for (const [key, ref] of wanted) {
+    const known = ctx.objects.get(key);
+    const kind = known?.kind ?? (typeof result["kind"] === "string" ? result["kind"] : undefined);
+    const locator = known?.locator ?? (isJsonObject(result["locator"]) ? result["locator"] : undefined);
+    if (ref === "" || kind === undefined || locator === undefined || result["reused"] === true) continue;
+    const backend = await ctx.backends.get(kind);
+    const refsNow = await backend.listWorkingRefs?.(withoutAt(locator)) ?? [];
+    if (refsNow.includes(ref)) made.push({ key, ref, backend, locator });
+  }
+  return made;
+}
+
+/** Refuses to delete a branch with writes since, or the only holder of a state that some commit recorded. */
+async function requireUnwritten(ctx: Context, branch: Made, target: Target): Promise<void> {
+  if (target.discard) return;
+  const { backend, locator, ref, key } = branch;
+  const head = await backend.fingerprint(withoutAt(locator), ref);
+  const start = startOf(ctx, key, target);
+  const volatile = backend.statics.volatileKeys;
+  const written = start === undefined || !sameContent(head, start, volatile);
+  const references = await collectReferences(ctx);
+  const store = references.stores.get(storeOf(backend, locator));
+  const content = canonical(contentState(head, volatile));
+  const onlyHolder = store?.recorded.has(content) === true && !store.pinned.has(content);
+  const base = await backend.fingerprint(withoutAt(locator), undefined);
+  if (!written && !(onlyHolder && !sameContent(base, head, volatile))) return;
+  const why = written ? `was written to, it is at ${renderState(head)}` : "alone keeps a recorded state reachable";
+  throw new TetherError(`Cannot undo ${target.entry.id}: branch "${ref}" of "${key}" ${why}`, {
+    code: "not-undoable",
+    hints: ["tether undo --discard throws that away"],
+  });
+}
+
+/** Where the branch was made: its fork point as the operation left it. */
+function startOf(ctx: Context, key: string, target: Target): State | undefined {
+  return target.after.forkPoints[key] ?? ctx.workspace.forkPoints[key];
+}
+
+/** Returns where the working copy was, if it still stands where the operation put it. */
+async function vcsBack(ctx: Context, { entry }: Target): Promise<JsonObject | undefined> {
+  const was = entry.pre["vcs"];
+  const left = entry.result["vcs"];
+  if (!isJsonObject(was) || !isJsonObject(left) || jsonEqual(was, left)) return undefined;
+  const now = (await ctx.position()).record;
+  if (jsonEqual(now["commit"], left["commit"]) && jsonEqual(now["branch"], left["branch"])) return was;
+  const previous = was["branch"];
+  throw new TetherError(`Cannot undo ${entry.id}: the working copy moved on since`, {
+    code: "not-undoable",
+    hints: typeof previous === "string" ? [`tether new ${operands([previous])}`] : ["tether new REV"],
+  });
+}
+
+async function deleteBookmark(ctx: Context, { entry }: Target, outcome: Outcome): Promise<void> {
+  const name = entry.result["created_bookmark"];
+  const left = entry.result["vcs"];
+  if (typeof name !== "string" || !isJsonObject(left)) return;
+  const at = (await ctx.vcs.bookmarks()).get(name);
+  if (at === undefined) return;
+  const made = typeof left["commit"] === "string" ? left["commit"] : left["parent"];
+  if (at !== made) {
+    outcome.skipped.push(`bookmark "${name}": it moved since`);
+    return;
+  }
+  await ctx.vcs.deleteBookmark(name, String(at));
+  outcome.restored.push(`bookmark "${name}" is deleted`);
+}
+
+function reportResets({ entry }: Target, outcome: Outcome): void {
+  const heads = isJsonObject(entry.pre["heads"]) ? entry.pre["heads"] : {};
+  const reset = entry.command === "fork" ? Object.keys(heads) : texts(entry.result["reset"]);
+  for (const key of reset) {
+    const head = heads[key];
+    outcome.irreversible.push(
+      `the branch of "${key}" was reset; it was at ${isJsonObject(head) ? renderState(head) : "a head not recorded"}`,
+    );
+  }
+}

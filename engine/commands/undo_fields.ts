@@ -1,0 +1,70 @@
+/**
+ * Which parts of the working state an operation changed and nothing changed since: what undo may put back (formats §11).
+ *
+ * @module
+ */
+
+import type { WorkspaceState } from "../files/workspace.ts";
+import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
+
+const TABLES = [
+  "workingRefs",
+  "pendingForks",
+  "pendingResets",
+  "forkPoints",
+  "baseStates",
+  "lastSnapshot",
+  "lastSnapshotErrors",
+] as const;
+
+/** The working state at three moments. */
+export interface Moments {
+  readonly before: WorkspaceState;
+  readonly after: WorkspaceState;
+  readonly now: WorkspaceState;
+}
+
+/** The state to write, and what could not be put back. */
+export interface Reverted {
+  readonly workspace: WorkspaceState;
+  readonly restored: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+/** Puts back each field that the operation changed and that still holds what it left. A pure function. */
+export function revertFields({ before, after, now }: Moments): Reverted {
+  const restored: string[] = [];
+  const skipped: string[] = [];
+  const tables: Record<string, Record<string, unknown>> = {};
+  for (const table of TABLES) {
+    const [b, a, n] = [before[table], after[table], now[table]] as [JsonObject, JsonObject, JsonObject];
+    const merged = new Map<string, Json>(Object.entries(n));
+    for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) {
+      if (jsonEqual(own(b, key), own(a, key))) continue;
+      const name = `${table} of "${key}"`;
+      // What was read of stores is no work to protect: it is simply taken back or left.
+      const cache = table.startsWith("lastSnapshot");
+      if (!jsonEqual(own(n, key), own(a, key))) {
+        if (!cache) skipped.push(`${name}: changed since`);
+        continue;
+      }
+      const old = own(b, key);
+      if (old === undefined) merged.delete(key);
+      else merged.set(key, old);
+      if (!cache) restored.push(name);
+    }
+    tables[table] = Object.fromEntries(merged);
+  }
+  let { bookmark } = now;
+  if (before.bookmark !== after.bookmark) {
+    if (now.bookmark === after.bookmark) {
+      bookmark = before.bookmark;
+      restored.push(`bookmark ${before.bookmark === null ? "none" : `"${before.bookmark}"`}`);
+    } else skipped.push("bookmark: changed since");
+  }
+  return { workspace: { ...now, ...tables, bookmark } as WorkspaceState, restored, skipped };
+}
+
+function own(table: JsonObject, key: string): Json | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}

@@ -1,0 +1,98 @@
+/**
+ * Taking back what an operation did to manifests, listings and the dataset's commits.
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { writeListing } from "../files/listings.ts";
+import { TetherError } from "../model/errors.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
+import { commitPaths } from "./commit_paths.ts";
+import { type Outcome, type Target, texts } from "./undo_input.ts";
+import { revertFields } from "./undo_fields.ts";
+
+/** Takes a dataset commit back: its manifests become edits, its pins stay. Returns what the journal records. */
+export async function revertCommit(ctx: Context, target: Target, outcome: Outcome): Promise<JsonObject> {
+  const commit = target.entry.result["vcs_commit"];
+  if (typeof commit !== "string") {
+    await revertManifests(ctx, target, outcome);
+    return {};
+  }
+  if ((await ctx.position()).commit !== commit) {
+    throw new TetherError(
+      `Cannot undo ${target.entry.id}: the working copy does not stand on its commit ${commit.slice(0, 12)} any more`,
+      {
+        code: "not-undoable",
+        hints: [ctx.vcs.kind === "jj" ? `jj backout -r ${commit.slice(0, 12)}` : `git revert ${commit.slice(0, 12)}`],
+      },
+    );
+  }
+  const paths = await commitPaths(ctx, { objects: [...ctx.objects.values()], whole: true, selectors: undefined });
+  await ctx.vcs.uncommit(commit, paths);
+  await ctx.refresh();
+  outcome.restored.push(`commit ${commit.slice(0, 12)} is taken back; its manifests are edits now, its pins stay`);
+  return { uncommitted: commit };
+}
+
+/** Puts manifests back as they were, those that nothing changed since, and the working state with them. */
+export async function revertManifests(ctx: Context, target: Target, outcome: Outcome): Promise<void> {
+  const before = target.entry.pre["objects"];
+  const touchedLater = new Set(
+    target.later.flatMap((e) => isJsonObject(e.pre["objects"]) ? Object.keys(e.pre["objects"]) : []),
+  );
+  for (const [key, text] of Object.entries(isJsonObject(before) ? before : {})) {
+    if (touchedLater.has(key)) {
+      outcome.skipped.push(`manifest of "${key}": changed since`);
+      continue;
+    }
+    if (typeof text === "string") await ctx.manifests.writeText(key, text);
+    else await ctx.manifests.remove(key);
+    outcome.restored.push(`manifest of "${key}"`);
+  }
+  await ctx.refresh();
+  await revertWorkspace(ctx, target, outcome);
+}
+
+/** Puts back the fields of the working state that still hold what the operation left. */
+export async function revertWorkspace(ctx: Context, target: Target, outcome: Outcome): Promise<void> {
+  if (!target.before) return;
+  const reverted = revertFields({ before: target.before, after: target.after, now: ctx.workspace });
+  await ctx.saveWorkspace(reverted.workspace);
+  outcome.restored.push(...reverted.restored);
+  outcome.skipped.push(...reverted.skipped);
+}
+
+/** Brings forgotten refs and deleted listings back; what left the stores is gone. */
+export async function revertGc(ctx: Context, target: Target, outcome: Outcome): Promise<void> {
+  const { result } = target.entry;
+  const prefix = ctx.vcs.location.rel === "." ? "" : `${ctx.vcs.location.rel}/`;
+  const { commit } = await ctx.position();
+  for (const name of texts(result["deleted_listings"])) {
+    const bytes = commit === null ? undefined : await ctx.vcs.fileAt(commit, `${prefix}.tether/listings/${name}`);
+    if (bytes === undefined) outcome.irreversible.push(`listing ${name}: the current commit does not have it`);
+    else {
+      await writeListing(ctx.paths, name, new TextDecoder().decode(bytes));
+      outcome.restored.push(`listing ${name}`);
+    }
+  }
+  await revertWorkspace(ctx, target, outcome);
+  for (const [kind, ids] of pairs(result["unpinned"])) {
+    outcome.irreversible.push(
+      ...ids.map((id) =>
+        `pin ${id} of ${kind} was released: tether repair --all-history makes it again while its state lasts`
+      ),
+    );
+  }
+  for (const [key, refs] of pairs(result["deleted_working_refs"])) {
+    outcome.irreversible.push(...refs.map((ref) => `branch ${ref} of "${key}" was deleted`));
+  }
+  const stores = result["deleted_stores"];
+  for (const key of isJsonObject(stores) ? Object.keys(stores) : []) {
+    outcome.irreversible.push(`the store of "${key}" was deleted`);
+  }
+}
+
+function pairs(value: JsonObject[string] | undefined): [string, string[]][] {
+  return isJsonObject(value) ? Object.entries(value).map(([k, v]) => [k, texts(v)]) : [];
+}
