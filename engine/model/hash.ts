@@ -48,7 +48,7 @@ export function valueHash(value: Json): string {
 /**
  * What names one state of one store: the inputs of a pin id and of a listing name.
  *
- * @example Address a version of a Lance table
+ * @example Address a state of a folder
  * ```ts
  * import { listingName, type StateAddress } from "@tether/tether";
  * import assert from "node:assert/strict";
