@@ -8,6 +8,7 @@
 import {
   BackendError,
   type BackendErrorOptions,
+  CapabilityError,
   messageOf,
   RefConflictError,
   StateGoneError,
@@ -26,6 +27,7 @@ export type Refusal =
   | "unrelated"
   | "bad-name"
   | "bad-id"
+  | "bad-config"
   | "corrupt"
   | "virtual";
 
@@ -39,6 +41,7 @@ const REFUSALS: readonly (readonly [RegExp, Refusal])[] = [
   [/ancestry doesn't include `from`/, "unrelated"],
   [/^invalid ref name/, "bad-name"],
   [/^Invalid ObjectId|^bad (object|snapshot) id/i, "bad-id"],
+  [/^error in config deserialization/, "bad-config"],
   // Nothing but decompression still says "I/O error": reads and writes are ours.
   [/^invalid (magic|icechunk header|spec|file|compression)|^I\/O error\s|cannot (de)?serialize|flatbuffer/i, "corrupt"],
   [/virtual (chunk|ref)/i, "virtual"],
@@ -70,6 +73,11 @@ export function libraryError(error: unknown, what: string): BackendError {
       return new RefConflictError(say("the name was used before"), options);
     case "moved":
       return new RefConflictError(say("the branch moved meanwhile"), options);
+    case "bad-config":
+      return new CapabilityError(say("its configuration names stores that this build of the library does not know"), {
+        ...options,
+        hints: ["Write with the Python library"],
+      });
     case "corrupt":
       return damagedError(what, "a file of the repository is damaged", error);
     default:

@@ -17,6 +17,8 @@ import { type LibraryStorage, libraryStorage, ThrownErrors } from "./library_sto
 const REPO = "repo";
 /** Of format 1; the library never deletes it. */
 const MAIN_REF = `refs/branch.${MAIN}/ref.json`;
+/** Of format 1; format 2 keeps it in the object above. */
+const CONFIG = "config.yaml";
 const SNAPSHOT_ID = /^[0-9A-HJKMNP-TV-Z]{20}$/;
 
 interface Opened {
@@ -47,13 +49,25 @@ export class Store implements View {
   /** As the locator spells it. */
   readonly uri: string;
   readonly storage: ObjectStorage;
+  readonly #io: LibraryStorage;
   readonly #lease: Lease;
   readonly #errors = new ThrownErrors();
   #opened: Promise<Opened> | undefined;
 
-  constructor(o: { readonly uri: string; readonly storage: ObjectStorage; readonly lease: Lease }) {
+  constructor(o: {
+    readonly uri: string;
+    readonly storage: ObjectStorage;
+    readonly lease: Lease;
+    /** Whether to honour the repository's configuration, which says how new data is laid out. @default {false} */
+    readonly configured?: boolean;
+  }) {
     this.uri = o.uri;
     this.storage = o.storage;
+    // It says nothing about refs, and this build of the library refuses one that names stores it was built without.
+    this.#io = o.configured ? o.storage : withGet(
+      o.storage,
+      (key, op) => key === CONFIG ? Promise.resolve(undefined) : o.storage.get(key, op),
+    );
     this.#lease = o.lease;
   }
 
@@ -70,7 +84,7 @@ export class Store implements View {
    * with refs is read once and stays as it was then.
    */
   async snapshotView(options: CallOptions): Promise<View> {
-    const opened = await this.#attempt(options, () => this.#open(readOnce(this.storage)));
+    const opened = await this.#attempt(options, () => this.#open(readOnce(this.#io)));
     return {
       use: (call, fn) =>
         this.#attempt(call, () => {
@@ -112,7 +126,7 @@ export class Store implements View {
       if (opened && !opened.runtime.dead && (opened.repository.specVersion > 1) === isFormat2) return opened;
       if (this.#opened === before) this.#opened = undefined;
     }
-    return await (this.#opened ??= this.#open(this.storage));
+    return await (this.#opened ??= this.#open(this.#io));
   }
 
   async #open(storage: LibraryStorage): Promise<Opened> {
@@ -139,16 +153,20 @@ export class Store implements View {
 }
 
 /** Returns a storage whose changing objects, refs and configuration, are read at most once each. */
-function readOnce(storage: ObjectStorage): LibraryStorage {
+function readOnce(storage: LibraryStorage): LibraryStorage {
   const kept = new Map<string, Promise<StoredObject | undefined>>();
+  return withGet(storage, (key, op) => {
+    // Everything in a folder but refs is written once, and may be large.
+    if (key.includes("/") && !key.startsWith("refs/")) return storage.get(key, op);
+    const object = kept.get(key) ?? storage.get(key, op);
+    kept.set(key, object);
+    return object;
+  });
+}
+
+function withGet(storage: LibraryStorage, get: LibraryStorage["get"]): LibraryStorage {
   return {
-    get(key, op) {
-      // Everything in a folder but refs is written once, and may be large.
-      if (key.includes("/") && !key.startsWith("refs/")) return storage.get(key, op);
-      const object = kept.get(key) ?? storage.get(key, op);
-      kept.set(key, object);
-      return object;
-    },
+    get,
     getRange: (key, range, op) => storage.getRange(key, range, op),
     head: (key, op) => storage.head(key, op),
     list: (folder, op) => storage.list(folder, op),

@@ -33,7 +33,7 @@ export class IcechunkHandle implements Handle {
     this.key = o.uri;
     this.readOnly = o.readOnly;
     this.#place = o.place;
-    this.#store = new Store({ uri: o.uri, storage: o.storage, lease: this.#lease });
+    this.#store = new Store({ uri: o.uri, storage: o.storage, lease: this.#lease, configured: !o.readOnly });
   }
 
   /** Returns `uri#tag`, `uri#branch` or `uri#snapshot`, the first that there is. */
@@ -65,6 +65,8 @@ export class IcechunkHandle implements Handle {
    * repository.
    *
    * @throws {StateGoneError} if the branch or snapshot went away meanwhile.
+   * @throws {CapabilityError} if it is to write, and the repository's configuration names stores this build of the
+   * library does not know.
    */
   get session(): Promise<Session> {
     if (this.#disposed) {
