@@ -197,6 +197,19 @@ export interface UndoReport extends Report {
   readonly complete: boolean;
 }
 
+/** Report of `repair`. */
+export interface RepairReport extends Report {
+  /** Pin ids by key, or by `key@commit12`. */
+  readonly repinned: Readonly<Record<string, string>>;
+  readonly reforked: Readonly<Record<string, string>>;
+  /** What failed, by ref. */
+  readonly failed: Readonly<Record<string, string>>;
+  readonly notes: readonly string[];
+  /** Whether nothing failed. */
+  readonly complete: boolean;
+  readonly warnings: readonly string[];
+}
+
 /** Report of an applied `gc`. */
 export interface GcReport extends Report {
   /** Released pin ids by kind. */

@@ -12,7 +12,6 @@ import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../m
 import { redact } from "../io/redact.ts";
 import type { JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
-import { refForPin } from "../model/names.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
@@ -147,9 +146,8 @@ function report(ctx: Context, plan: Plan, steps: CommitSteps | undefined): Commi
   const recording = steps ? actionsOf(plan, "pin", "record") : [];
   const data = {
     vcsCommit: steps?.vcsCommit ?? null,
-    pinned: Object.fromEntries(
-      kept(recording).map((a) => [a.key, a.op === "pin" ? refForPin(String(a.params["pin_id"])) : null]),
-    ),
+    // As the manifests have it: where a name was used up, the store gave the ref another one.
+    pinned: Object.fromEntries(kept(recording).map((a) => [a.key, ctx.objects.get(a.key)?.pin?.ref ?? null])),
     unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
     unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length)),
     warnings: [...ctx.warnings],

@@ -138,9 +138,7 @@ async function take(ctx: Context, taking: Taking): Promise<PullReport> {
   const committed = moved.length > 0 ? await record(ctx, taking, moved) : undefined;
   const vcsCommit = committed?.vcsCommit ?? null;
   const pinned = Object.fromEntries(
-    Object.entries(committed?.pinned ?? {}).map((
-      [key, ref],
-    ) => [key, ref === null ? null : ref.replace(/^tether\./, "")]),
+    Object.keys(committed?.pinned ?? {}).map((key) => [key, ctx.objects.get(key)?.pin?.id ?? null]),
   );
   const all = { ...data, vcsCommit, pinned, warnings: [...ctx.warnings] };
   return withJson(all, () => ({

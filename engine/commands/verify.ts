@@ -57,7 +57,7 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
     warnings.push(`Not checked: ${count} object(s) of kind "${kind}", which this tether does not have`);
   }
   await requireStorePermissions(ctx, known.map((s) => s.object), "read");
-  const verdicts = await check(ctx, known, options);
+  const verdicts = await checkPins(ctx, known, options);
   const entries: VerifyEntry[] = known.map((s) => {
     const verdict = verdicts.get(s) ?? { status: "unknown" };
     return { label: s.label, status: verdict.status, message: verdict.message ?? "" };
@@ -95,13 +95,13 @@ async function inHistory(ctx: Context, options: VerifyOptions, warnings: string[
 }
 
 /** Asks each distinct (store, state, pin) once; shallow pins of one namespace with one listing where the kind can. */
-async function check(
+export async function checkPins<S extends { readonly object: ObjectManifest }>(
   ctx: Context,
-  subjects: readonly Subject[],
+  subjects: readonly S[],
   options: VerifyOptions,
-): Promise<ReadonlyMap<Subject, Verdict>> {
-  const verdicts = new Map<Subject, Verdict>();
-  const groups = new Map<string, { backend: ObjectBackend; questions: Map<string, Subject[]> }>();
+): Promise<ReadonlyMap<S, Verdict>> {
+  const verdicts = new Map<S, Verdict>();
+  const groups = new Map<string, { backend: ObjectBackend; questions: Map<string, S[]> }>();
   for (const subject of subjects) {
     const { object } = subject;
     let backend: ObjectBackend;
@@ -113,7 +113,7 @@ async function check(
     }
     const listable = !options.deep && object.pin !== null && backend.verifyPins !== undefined;
     const name = listable ? namespaceOf(backend, object.locator) : `${storeOf(backend, object.locator)}|one by one`;
-    const group = groups.get(name) ?? { backend, questions: new Map<string, Subject[]>() };
+    const group = groups.get(name) ?? { backend, questions: new Map<string, S[]>() };
     groups.set(name, group);
     const question = canonical([
       storeOf(backend, object.locator),
@@ -140,7 +140,7 @@ async function check(
 
 async function listed(
   backend: ObjectBackend,
-  asked: readonly Subject[][],
+  asked: readonly { readonly object: ObjectManifest }[][],
   options: CallOptions,
 ): Promise<readonly Verdict[]> {
   const items = asked.flatMap((same) =>
@@ -156,7 +156,11 @@ async function listed(
   }
 }
 
-async function one(backend: ObjectBackend, subject: Subject | undefined, options: VerifyOptions): Promise<Verdict> {
+async function one(
+  backend: ObjectBackend,
+  subject: { readonly object: ObjectManifest } | undefined,
+  options: VerifyOptions,
+): Promise<Verdict> {
   const object = subject?.object;
   if (!object?.state) return { status: "unknown" };
   try {

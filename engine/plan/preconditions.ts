@@ -30,6 +30,7 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     perAction: { fork: [["ref_head", "ref_absent"]], reuse: [["ref_head"]], adopt: [["ref_present"]] },
   },
   gc: { always: ["workspace_id", "history_digest"], perAction: {} },
+  repair: { always: ["workspace_id", "history_digest"], perAction: {} },
   restore: {
     always: ["workspace_id", "workspace_bookmark", "manifest_hash"],
     perAction: { fork: [["ref_head", "ref_absent"]] },

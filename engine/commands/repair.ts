@@ -1,0 +1,266 @@
+/**
+ * `repair`: makes pins and branches again that manifests name and stores lack (commands §5.17). What drifted is never moved.
+ *
+ * @module
+ */
+
+import { ABSENT, type ObjectBackend, withoutAt } from "../../backends/backend.ts";
+import { seedPinnedIndex } from "../checkouts.ts";
+import type { Context } from "../context.ts";
+import { seconds } from "../env.ts";
+import { entryOf } from "../files/workspace.ts";
+import { readHistory } from "../history/references.ts";
+import { storeOf } from "../kinds.ts";
+import { asError, messageOf, reasonOf, renderState } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { selectKeys } from "../model/keys.ts";
+import type { Locator, ObjectManifest, State } from "../model/manifest.ts";
+import { redact } from "../io/redact.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import { type Action, Plan, type Precondition } from "../plan/plan.ts";
+import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { type CallOptions, type RepairReport, withJson } from "../reports.ts";
+import { isForkable } from "../state.ts";
+import { refCheck, sourceOf } from "./branches.ts";
+import { eachObject } from "./fan_out.ts";
+import { historyPreconditions } from "./gc_plan.ts";
+import { action } from "./gc_input.ts";
+import { requireStorePermissions } from "./granted.ts";
+import { historyObjects } from "./history_objects.ts";
+import { summary } from "./ops.ts";
+import { pickSignal, standingOf } from "./snapshot.ts";
+import { finishing } from "./undo.ts";
+import { checkPins } from "./verify.ts";
+
+/** What to repair. */
+export interface RepairRequest {
+  /** Selectors; none means every object. */
+  readonly keys?: readonly string[];
+  /** The pins of every commit, not only those of the working tree. @default {false} */
+  readonly allHistory?: boolean;
+}
+
+/** Plans and applies a repair under one hold of the locks. */
+export function repair(ctx: Context, request: RepairRequest & CallOptions = {}): Promise<RepairReport> {
+  return withLocks(ctx, { command: "repair", repository: true, ...pickSignal(request) }, async () => {
+    const plan = await planRepair(ctx, request);
+    await checkPlan(ctx, plan, "repair");
+    return await apply(ctx, plan, request);
+  });
+}
+
+/** Applies a saved plan. */
+export function applyRepair(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<RepairReport> {
+  return withLocks(ctx, { command: "repair", repository: true, ...pickSignal(options) }, async () => {
+    await checkPlan(ctx, plan, "repair");
+    return await apply(ctx, plan, options);
+  });
+}
+
+/** Plans what to make again. Nothing is written. */
+export async function planRepair(ctx: Context, request: RepairRequest & CallOptions = {}): Promise<Plan> {
+  const notes: string[] = [];
+  const { digest } = await readHistory(ctx.vcs, { datasetId: ctx.config.datasetId });
+  const repins = await planPins(ctx, request, notes);
+  const reforks = await planBranches(ctx, request, notes);
+  notes.push(...await interrupted(ctx));
+  const actions = [...repins, ...reforks.map((r) => r.action)];
+  if (actions.length === 0) notes.push("nothing to repair");
+  return new Plan({
+    command: "repair",
+    createdAt: seconds(ctx.env.now()),
+    context: {
+      all_history: request.allHistory === true,
+      ...(request.keys && request.keys.length > 0 ? { keys: request.keys } : {}),
+      workspace_id: ctx.workspace.workspaceId,
+      history_digest: digest,
+    },
+    notes,
+    preconditions: [
+      ...(await historyPreconditions(ctx, digest)).filter((p) =>
+        p.kind === "workspace_id" || p.kind === "history_digest"
+      ),
+      ...reforks.map((r) => r.precondition),
+    ],
+    actions,
+  });
+}
+
+interface Named {
+  /** The key, or `key@commit12` of another commit. */
+  readonly label: string;
+  readonly object: ObjectManifest;
+}
+
+/** Every pin that is named and missing, once. */
+async function planPins(ctx: Context, request: RepairRequest & CallOptions, notes: string[]): Promise<Action[]> {
+  const named: Named[] = [...ctx.objects.values()].map((object) => ({ label: object.key, object }));
+  for (const b of ctx.broken) notes.push(`not repaired: ${b.error.message}`);
+  if (request.allHistory) {
+    const history = await historyObjects(ctx, request);
+    notes.push(...history.warnings);
+    for (const { commit, manifest } of history.objects) {
+      named.push({ label: `${manifest.key}@${commit.slice(0, 12)}`, object: manifest });
+    }
+  }
+  const keys = new Set(selectKeys(request.keys, new Set(named.map((n) => n.object.key))));
+  const byPin = new Map<string, Named>();
+  for (const n of named) {
+    if (n.object.pin && n.object.state && keys.has(n.object.key) && !byPin.has(n.object.pin.id)) {
+      byPin.set(n.object.pin.id, n);
+    }
+  }
+  const subjects = [...byPin.values()];
+  await requireStorePermissions(ctx, subjects.map((n) => n.object), "refs");
+  const verdicts = await checkPins(ctx, subjects, request);
+  const actions: Action[] = [];
+  for (const n of subjects) {
+    const verdict = verdicts.get(n);
+    const { pin, state, kind, locator } = n.object;
+    if (!pin || !state || verdict?.status === "ok") continue;
+    if (verdict?.status === "missing") {
+      actions.push(action("repin", {
+        key: n.label,
+        kind,
+        target: pin.ref,
+        detail: `makes it again at ${renderState(state)}`,
+        params: { locator, state, pin_id: pin.id },
+      }));
+    } else {notes.push(
+        `${n.label}: pin ${verdict?.status ?? "unknown"}, left alone: ${verdict?.message ?? "no answer"}`,
+      );}
+  }
+  return actions;
+}
+
+/** Branches this checkout works on that their store lacks. */
+async function planBranches(
+  ctx: Context,
+  request: RepairRequest & CallOptions,
+  notes: string[],
+): Promise<{ action: Action; precondition: Precondition }[]> {
+  if (ctx.onTrunk) return [];
+  const standing = await standingOf(ctx);
+  const chosen = new Set(
+    request.keys && request.keys.length > 0 ? request.keys.flatMap((k) => selectSafely(ctx, k)) : ctx.objects.keys(),
+  );
+  const candidates = [...ctx.objects.values()].filter((o) =>
+    chosen.has(o.key) && o.state !== null && entryOf(ctx.workspace.workingRefs, o.key) !== undefined &&
+    isForkable(o, standing.statics.get(o.kind))
+  );
+  const { values, errors } = await eachObject(ctx, candidates, {
+    ...request,
+    verb: "reading branches",
+    fn: async ({ object, backend }) => {
+      const refs = await backend.listWorkingRefs?.(withoutAt(object.locator), pickSignal(request)) ?? [];
+      return {
+        present: refs.includes(entryOf(ctx.workspace.workingRefs, object.key) ?? ""),
+        store: storeOf(backend, object.locator),
+      };
+    },
+  });
+  for (const [key, error] of errors) notes.push(`${key}: its branch is not known: ${reasonOf(error)}`);
+  const seen = new Set<string>();
+  return candidates.flatMap((object) => {
+    const found = values.get(object.key);
+    const ref = entryOf(ctx.workspace.workingRefs, object.key) ?? "";
+    if (!found || found.present || seen.has(`${found.store} ${ref}`)) return [];
+    seen.add(`${found.store} ${ref}`);
+    const params = { locator: object.locator };
+    const detail = `makes it again from ${
+      object.pin?.ref ?? renderState(object.state)
+    }; unpinned writes on it are gone`;
+    return [{
+      action: action("refork", { key: object.key, kind: object.kind, target: ref, detail, params }),
+      precondition: refCheck("ref_absent", object, ref, null, "{observed}", "repair"),
+    }];
+  });
+}
+
+function selectSafely(ctx: Context, selector: string): string[] {
+  return [...ctx.objects.keys()].filter((k) => selector.endsWith("/") ? k.startsWith(selector) : k === selector);
+}
+
+/** Says how far interrupted operations got, and what finishes them. */
+async function interrupted(ctx: Context): Promise<string[]> {
+  return (await ctx.journal.read()).filter((e) => e.status === "started")
+    .map((e) => `interrupted: ${e.command} ${e.id}: ${summary(e)}; to finish: ${finishing(e)}`);
+}
+
+/** What an applied repair did. */
+interface Done {
+  readonly repinned: Record<string, string>;
+  readonly reforked: Record<string, string>;
+  readonly failed: Record<string, string>;
+}
+
+async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<RepairReport> {
+  options.signal?.throwIfAborted();
+  const done: Done = { repinned: {}, reforked: {}, failed: {} };
+  if (!plan.isEmpty) {
+    await seedPinnedIndex(ctx);
+    const pre: JsonObject = { workspace: await ctx.workspaceFile.text() };
+    await operate(ctx, { command: "repair", plan, pre }, {
+      async run(op) {
+        for (const a of [...actionsOf(plan, "repin"), ...actionsOf(plan, "refork")]) {
+          options.signal?.throwIfAborted();
+          try {
+            const backend = await ctx.backends.get(a.kind);
+            if (a.op === "repin") await repin(ctx, backend, a, done, (p) => op.progress(p));
+            else await refork(ctx, backend, a, done, (p) => op.progress(p));
+          } catch (error) {
+            done.failed[a.target] = redact(messageOf(asError(error)));
+          }
+          await ctx.env.boundary?.(`${a.op} ${a.target}`);
+        }
+        return { result: { ...done }, value: undefined };
+      },
+    });
+  }
+  const data = {
+    ...done,
+    notes: plan.notes,
+    complete: Object.keys(done.failed).length === 0,
+    warnings: [...ctx.warnings],
+  };
+  return withJson(
+    data,
+    () => ({ repinned: data.repinned, reforked: data.reforked, failed: data.failed, notes: data.notes }),
+  );
+}
+
+type Progress = (step: JsonObject & { readonly action: string }) => Promise<void>;
+
+async function repin(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {
+  const id = String(a.params["pin_id"]);
+  const pin = await backend.pin?.(a.params["locator"] as Locator, a.params["state"] as State, id);
+  if (!pin) throw new Error("the kind has no pins");
+  const created = pin.created !== false;
+  const [key = a.key] = a.key.split("@");
+  await progress({ action: "repin", key: a.key, target: pin.ref, created });
+  if (created) await ctx.indexes.addPin({ pinId: id, kind: a.kind, key });
+  done.repinned[a.key] = id;
+}
+
+async function refork(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {
+  const object = ctx.object(a.key);
+  const ref = await backend.fork?.(object.locator, sourceOf(object), a.target, { expected: ABSENT });
+  if (ref === undefined) throw new Error("the kind has no branches");
+  await progress({ action: "refork", key: a.key, ref });
+  const { workspace } = ctx;
+  const same = Object.entries(workspace.workingRefs).filter(([, r]) => r === a.target).map(([k]) => k);
+  const workingRefs = { ...workspace.workingRefs };
+  const forkPoints = { ...workspace.forkPoints };
+  const baseStates = { ...workspace.baseStates };
+  const lastSnapshot = { ...workspace.lastSnapshot };
+  for (const key of same.filter((k) => ctx.objects.get(k)?.kind === a.kind)) {
+    const state = ctx.objects.get(key)?.state;
+    if (!state) continue;
+    workingRefs[key] = ref;
+    forkPoints[key] = state;
+    baseStates[key] = state;
+    delete lastSnapshot[key];
+  }
+  await ctx.saveWorkspace({ ...workspace, workingRefs, forkPoints, baseStates, lastSnapshot });
+  done.reforked[a.key] = ref;
+}
