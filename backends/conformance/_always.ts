@@ -5,6 +5,8 @@ import { parse, stringify } from "smol-toml";
 import { integer, type Json, jsonEqual, type JsonObject, parseJson, writeJson } from "../../engine/model/json.ts";
 import { refForPin } from "../../engine/model/names.ts";
 import { type Bench, type Check, pinIdOf } from "./_bench.ts";
+import { watchWorkers } from "./_leaks.ts";
+import { heldFiles, spellingsOf } from "./_local.ts";
 
 /** C01, C02, C03, C07, C29. */
 export const ALWAYS: readonly Check[] = [
@@ -33,22 +35,24 @@ export const ALWAYS: readonly Check[] = [
     },
   },
   { id: "C03", name: "identity", run: checkIdentity },
-  {
-    id: "C07",
-    name: "dispose",
-    async run(bench) {
-      const locator = await bench.object();
-      const backend = await bench.another();
-      const state = await bench.head(locator);
-      await backend.fingerprint(locator, undefined);
-      const handle = await backend.openHandle(locator, { on: "base" }, { readOnly: true });
-      for (let i = 0; i < 2; i++) await handle[Symbol.asyncDispose]();
-      for (let i = 0; i < 2; i++) await backend[Symbol.asyncDispose]();
-      bench.same(await bench.head(locator), state, "disposing one instance must leave others alone");
-    },
-  },
+  { id: "C07", name: "dispose", run: checkDispose },
   { id: "C29", name: "redaction", run: checkRedaction },
 ];
+
+async function checkDispose(bench: Bench): Promise<void> {
+  const locator = await bench.object();
+  const state = await bench.head(locator);
+  const before = heldFiles(bench.bare, locator);
+  using workers = watchWorkers();
+  const backend = await bench.another();
+  await backend.fingerprint(locator, undefined);
+  const handle = await backend.openHandle(locator, { on: "base" }, { readOnly: true });
+  for (let i = 0; i < 2; i++) await handle[Symbol.asyncDispose]();
+  for (let i = 0; i < 2; i++) await backend[Symbol.asyncDispose]();
+  assert.equal(workers.alive(), 0, "no worker may outlive its backend");
+  assert.deepEqual(heldFiles(bench.bare, locator), before, "no file of the store may stay open or locked");
+  bench.same(await bench.head(locator), state, "disposing one instance must leave others alone");
+}
 
 async function checkIdentity(bench: Bench): Promise<void> {
   const locator = await bench.object();
@@ -63,11 +67,12 @@ async function checkIdentity(bench: Bench): Promise<void> {
   for (const [what, trip] of [["JSON", throughJson], ["TOML", throughToml]] as const) {
     assert.equal(bench.pinId(trip(locator), trip(state)), id, `a pin id must survive ${what}`);
   }
-  const { same, different } = bench.harness.spellings?.(locator) ?? { same: [], different: [] };
-  for (const spelling of same) {
+  await using local = await spellingsOf(bench.bare, locator);
+  const own = bench.harness.spellings?.(locator) ?? { same: [], different: [] };
+  for (const spelling of [...local.same, ...own.same]) {
     assert.ok(jsonEqual(bench.bare.identity(spelling), identity), `${writeJson(spelling)} names the same store`);
   }
-  for (const spelling of different) {
+  for (const spelling of [...local.different, ...own.different]) {
     assert.ok(!jsonEqual(bench.bare.identity(spelling), identity), `${writeJson(spelling)} names another store`);
   }
 }

@@ -3,6 +3,7 @@
 import { strict as assert } from "node:assert";
 import type { Locator } from "../backend.ts";
 import { type Bench, type Check, DATASET, OTHER_DATASET } from "./_bench.ts";
+import { localObstructions } from "./_local.ts";
 
 const OWNER = { owner: DATASET } as const;
 
@@ -109,7 +110,8 @@ async function checkWrittenBase(bench: Bench): Promise<void> {
 
 async function checkObstructions(bench: Bench): Promise<void> {
   const locator = await created(bench);
-  for (const obstruction of bench.harness.obstructions?.(locator) ?? []) {
+  const known = localObstructions(bench.bare, locator);
+  for (const obstruction of [...known, ...bench.harness.obstructions?.(locator) ?? []]) {
     await using _placed = await obstruction.place();
     await bench.fails(() => bench.backend.deleteStore(locator, OWNER), `deleting a store with: ${obstruction.name}`);
     assert.equal(await bench.backend.owner(locator), DATASET, `a store with a ${obstruction.name} keeps its owner`);

@@ -43,7 +43,7 @@ export interface BackendHarness extends AsyncDisposable {
   freshLocator?(): Promise<Locator>;
   /** A backend in another process or worker, or at least with state of its own, on the same stores, for races. */
   secondClient?(): Promise<ObjectBackend>;
-  /** Other spellings of a locator: those of the same store, and lookalikes of another one. See `localSpellings`. */
+  /** Spellings of a locator that are the kind's own: of the same store, and lookalikes. Those of local paths are known. */
   spellings?(locator: Locator): { readonly same: readonly Locator[]; readonly different: readonly Locator[] };
   /** Puts a store out of reach until disposed; `undefined` when the store cannot fail that way. */
   breakStore?(locator: Locator, how: Breakage): Promise<AsyncDisposable | undefined>;
@@ -53,7 +53,7 @@ export interface BackendHarness extends AsyncDisposable {
   refuseDeletion?(locator: Locator, ref: string): Promise<AsyncDisposable>;
   /** `needs_quiescence`: opens a writer, with or without an unfinished transaction, until disposed. */
   openWriter?(locator: Locator, ref: string | undefined, how: "writing" | "idle"): Promise<AsyncDisposable>;
-  /** `create`: what must make deletion refuse, beside another owner and a ref, which the suite tries itself. */
+  /** `create`: what must make deletion refuse, beside another owner, a ref, content, a foreign file and a linked root. */
   obstructions?(locator: Locator): readonly Obstruction[];
   /** `create`: calls `act` between the moment `deleteStore` judged the store empty and its irreversible step. */
   duringDelete?(locator: Locator, act: () => Promise<void>): Promise<AsyncDisposable>;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { type BackendStatics, NO_NEEDS } from "../../backends/backend.ts";
-import { memoryInWorkerStatics } from "./memory_in_worker.ts";
-import { broken, type Mutation } from "./mutations.ts";
+import { type BackendStatics, NO_NEEDS } from "../../../backends/backend.ts";
+import { memoryInWorkerStatics } from "../memory_in_worker.ts";
+import { broken, type Mutation } from "./mutation.ts";
 
 type Name =
   | "identityReadsEnvironment"
