@@ -4,8 +4,26 @@
  * @module
  */
 
-/** The outside world, as the engine sees it. */
+/**
+ * The outside world, as the engine sees it.
+ *
+ * @example Stop the clock
+ * ```ts
+ * import { Dataset, type EngineEnv, REAL_ENV } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const env: EngineEnv = { ...REAL_ENV, now: () => new Date("2026-01-01T00:00:00Z") };
+ * await using frozen = await Dataset.open(cwd, { env });
+ * await frozen.add({ key: "raw", kind: "file", locator: { uri: "/data" } });
+ * assert.equal((await frozen.ops()).ops[0]?.at, "2026-01-01T00:00:00+00:00");
+ * ```
+ */
 export interface EngineEnv {
+  /** The clock of the journal, plans and manifests. */
   now(): Date;
   /** 32 random lower-case hex digits (a UUIDv4 without dashes). */
   randomHex(): string;
@@ -22,7 +40,17 @@ export function readVariable(name: string): string | undefined {
     : undefined;
 }
 
-/** The real world. */
+/**
+ * The real world.
+ *
+ * @example Make an id
+ * ```ts
+ * import { REAL_ENV } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.match(REAL_ENV.randomHex(), /^[0-9a-f]{32}$/);
+ * ```
+ */
 export const REAL_ENV: EngineEnv = {
   now: () => new Date(),
   randomHex: () => crypto.randomUUID().replaceAll("-", ""),

@@ -197,6 +197,25 @@ export interface UndoReport extends Report {
   readonly complete: boolean;
 }
 
+/** Report of `promote`. */
+export interface PromoteReport extends Report {
+  readonly fastForwarded: Readonly<Record<string, State>>;
+  readonly merged: Readonly<Record<string, State>>;
+  readonly skipped: readonly string[];
+  readonly refused: Readonly<Record<string, string>>;
+  readonly held: Readonly<Record<string, string>>;
+  readonly conflicts: Readonly<Record<string, readonly string[]>>;
+  /** Working branches that did not follow their merge, and why. */
+  readonly keptForks: Readonly<Record<string, string>>;
+  /** The commit the trunk bookmark moved to. */
+  readonly trunkMoved: string | null;
+  /** Why the trunk bookmark stayed. */
+  readonly trunkHeld: string | null;
+  readonly failed: Readonly<Record<string, string>>;
+  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
+}
+
 /** Report of `repair`. */
 export interface RepairReport extends Report {
   /** Pin ids by key, or by `key@commit12`. */

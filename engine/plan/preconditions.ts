@@ -9,7 +9,7 @@ import { withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { messageOf, renderState, StalePlanError } from "../model/errors.ts";
 import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
-import { type Locator, manifestHash, sameContent } from "../model/manifest.ts";
+import { type Locator, manifestHash, type Pin, sameContent } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";
 import type { Action, Plan, Precondition } from "./plan.ts";
 import { readHistory } from "../history/references.ts";
@@ -30,6 +30,13 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     perAction: { fork: [["ref_head", "ref_absent"]], reuse: [["ref_head"]], adopt: [["ref_present"]] },
   },
   gc: { always: ["workspace_id", "history_digest"], perAction: {} },
+  promote: {
+    always: ["workspace_id", "workspace_bookmark", "bookmark_head", "manifest_hash"],
+    perAction: {
+      "fast-forward": [["base_state"], ["ref_head", "pin_state"]],
+      merge: [["base_state"], ["ref_head", "pin_state"]],
+    },
+  },
   repair: { always: ["workspace_id", "history_digest"], perAction: {} },
   restore: {
     always: ["workspace_id", "workspace_bookmark", "manifest_hash"],
@@ -110,6 +117,15 @@ async function check(ctx: Context, p: Precondition): Promise<Finding> {
       const { commit } = await ctx.position();
       return { holds: commit === p.expected, observed: commit ?? "no commit" };
     }
+    case "bookmark_head": {
+      const name = p.params["bookmark"];
+      if (name === null) return { holds: ctx.workspace.bookmark === null, observed: ctx.workspace.bookmark ?? "none" };
+      const at = typeof name === "string" ? (await ctx.vcs.bookmarks()).get(name) : undefined;
+      return { holds: at !== undefined && at === p.expected, observed: at ?? "no commit" };
+    }
+    case "base_state":
+    case "pin_state":
+      return await checkState(ctx, p);
     case "history_digest": {
       const { digest } = await readHistory(ctx.vcs, { datasetId: ctx.config.datasetId });
       return { holds: digest === p.expected, observed: digest };
@@ -125,6 +141,24 @@ async function check(ctx: Context, p: Precondition): Promise<Finding> {
       return await checkRef(ctx, p);
     default:
       return { holds: false, observed: `a precondition "${p.kind}" that this tether does not know` };
+  }
+}
+
+/** The upstream head, or what a pin names. What cannot be read satisfies nothing. */
+async function checkState(ctx: Context, p: Precondition): Promise<Finding> {
+  const backend = await ctx.backends.get(String(p.params["backend"]));
+  const locator = (p.params["locator"] ?? {}) as Locator;
+  const expected = p.expected as JsonObject;
+  try {
+    if (p.kind === "base_state") {
+      const base = await backend.fingerprint(withoutAt(locator), undefined);
+      return { holds: sameContent(base, expected, backend.statics.volatileKeys), observed: renderState(base) };
+    }
+    const pin = p.params["pin"] as unknown as Pin | undefined;
+    const verdict = await backend.verify(locator, expected, pin, { deep: pin === undefined });
+    return { holds: verdict.status === "ok", observed: verdict.status };
+  } catch (error) {
+    return { holds: false, observed: `not readable: ${messageOf(error)}` };
   }
 }
 
