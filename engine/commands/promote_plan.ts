@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type ObjectBackend, type Source, withoutAt } from "../../backends/backend.ts";
+import { type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { entryOf } from "../files/workspace.ts";
