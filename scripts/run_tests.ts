@@ -1,5 +1,5 @@
 /**
- * Runs the tests: fetches what they need, runs them and the documentation's examples, and ends with `N passed, N failed`
+ * Not named test.ts, which the runner would take for a test. Runs the tests: fetches what they need, runs them and the documentation's examples, and ends with `N passed, N failed`
  * from the runner's own count. A skipped test is a failure in CI; elsewhere it is counted.
  *
  * @module
