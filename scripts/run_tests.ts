@@ -1,6 +1,7 @@
 /**
- * Not named test.ts, which the runner would take for a test. Runs the tests: fetches what they need, runs them and the documentation's examples, and ends with `N passed, N failed`
- * from the runner's own count. A skipped test is a failure in CI; elsewhere it is counted.
+ * Runs the tests: fetches what they need, runs them and the documentation's examples, and ends with `N passed, N failed`
+ * from the runner's own count. A skipped test is a failure in CI; elsewhere it is counted. Not named `test.ts`: the runner
+ * would take it for a test.
  *
  * @module
  */
