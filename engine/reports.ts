@@ -216,6 +216,17 @@ export interface PromoteReport extends Report {
   readonly warnings: readonly string[];
 }
 
+/** Report of an applied `drop`. */
+export interface DropReport extends Report {
+  readonly bookmark: string;
+  /** The bookmark this checkout went to; `null` when it was elsewhere already. */
+  readonly leftFor: string | null;
+  readonly abandoned: readonly string[];
+  /** What was released; `null` when that did not come about. */
+  readonly gc: GcReport | null;
+  readonly warnings: readonly string[];
+}
+
 /** Report of `repair`. */
 export interface RepairReport extends Report {
   /** Pin ids by key, or by `key@commit12`. */

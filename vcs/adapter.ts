@@ -217,6 +217,11 @@ export interface VcsAdapter extends AsyncDisposable {
   moveBookmark(name: string, move: { readonly from: string; readonly to: string }): Promise<void>;
   /** Deletes a bookmark that is at a commit and that no checkout is on. */
   deleteBookmark(name: string, at: string): Promise<void>;
+  /**
+   * Drops commits that only a bookmark reaches, and the bookmark, which is at a commit and that no checkout is on. git just
+   * deletes the branch; jj abandons the commits. Only the VCS can bring them back.
+   */
+  dropCommits(commits: readonly string[], bookmark: { readonly bookmark: string; readonly at: string }): Promise<void>;
   /** Finds or makes the trunk at `init` (formats §4) and returns its name. */
   adoptTrunk(preferred: string): Promise<string>;
   /** Makes the VCS forget another checkout; git removes its folder and refuses while that holds changes. */

@@ -277,6 +277,13 @@ class GitAdapter implements VcsAdapter {
     await this.#write(() => deleteBranch(this.#git, name, { at, worktrees }));
   }
 
+  dropCommits(
+    _commits: readonly string[],
+    { bookmark, at }: { readonly bookmark: string; readonly at: string },
+  ): Promise<void> {
+    return this.deleteBookmark(bookmark, at);
+  }
+
   async adoptTrunk(preferred: string): Promise<string> {
     const head = await this.#head();
     if (head.branch !== null && !isParking(head.branch)) return head.branch;

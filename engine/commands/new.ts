@@ -39,6 +39,13 @@ export function newBookmark(ctx: Context, options: NewOptions = {}): Promise<New
   });
 }
 
+/** Goes to a bookmark as a step of another operation, with its locks held. */
+export async function newWithin(ctx: Context, request: NewRequest, parent: string): Promise<NewReport> {
+  const { plan, target } = await planNew(ctx, request);
+  refuseIfRefused(plan, `Cannot go to ${name(plan.context["bookmark"])}`);
+  return await apply(ctx, plan, { target, parent });
+}
+
 /** Applies a saved plan. */
 export function applyNew(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<NewReport> {
   return withLocks(ctx, { command: "new", repository: true, ...pickSignal(options) }, async () => {
@@ -77,6 +84,8 @@ function requestOf(plan: Plan): NewRequest {
 
 interface ApplyOptions extends CallOptions {
   readonly target: NewTarget;
+  /** The operation this is a step of. */
+  readonly parent?: string;
 }
 
 async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<NewReport> {
@@ -87,7 +96,8 @@ async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<N
     actionsOf(plan, "fork").flatMap((a) => a.params["head"] ? [[a.key, a.params["head"]]] : []),
   );
   const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), vcs: (await ctx.position()).record, heads };
-  await operate(ctx, { command: "new", plan, pre }, {
+  const step = options.parent === undefined ? {} : { parent: options.parent };
+  await operate(ctx, { command: "new", plan, pre, ...step }, {
     async run(op) {
       await moveVcs(ctx, target);
       await ctx.env.boundary?.("vcs");

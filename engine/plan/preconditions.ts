@@ -29,6 +29,10 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     always: ["workspace_id", "manifest_hash"],
     perAction: { fork: [["ref_head", "ref_absent"]], reuse: [["ref_head"]], adopt: [["ref_present"]] },
   },
+  drop: {
+    always: ["workspace_id", "workspace_bookmark", "bookmark_head", "no_new_holders", "vcs_head", "history_digest"],
+    perAction: {},
+  },
   gc: { always: ["workspace_id", "history_digest"], perAction: {} },
   promote: {
     always: ["workspace_id", "workspace_bookmark", "bookmark_head", "manifest_hash"],

@@ -1,0 +1,134 @@
+/**
+ * `drop`: throws a bookmark away: its own commits, itself, then its pins and branches (commands §5.22). A dry run unless told
+ * otherwise.
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import { operands } from "../io/shell.ts";
+import { messageOf, MultiObjectError, StalePlanError, TetherError } from "../model/errors.ts";
+import type { JsonObject } from "../model/json.ts";
+import { operate, withLocks } from "../plan/operation.ts";
+import type { Plan } from "../plan/plan.ts";
+import { checkPlan } from "../plan/preconditions.ts";
+import { type CallOptions, type DropReport, type GcReport, withJson } from "../reports.ts";
+import { type DropRequest, planDrop } from "./drop_plan.ts";
+import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
+import { planGc, refuseConflicts } from "./gc_plan.ts";
+import { newWithin } from "./new.ts";
+import { pickSignal } from "./snapshot.ts";
+
+/** Plans and applies under one hold of the locks. */
+export function drop(ctx: Context, request: DropRequest & CallOptions): Promise<DropReport> {
+  return withLocks(ctx, { command: "drop", repository: true, ...pickSignal(request) }, async () => {
+    const plan = await planDrop(ctx, request);
+    await checkPlan(ctx, plan, "drop");
+    return await apply(ctx, plan, request);
+  });
+}
+
+/** Applies a saved plan. */
+export function applyDrop(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<DropReport> {
+  return withLocks(ctx, { command: "drop", repository: true, ...pickSignal(options) }, async () => {
+    await checkPlan(ctx, plan, "drop");
+    return await apply(ctx, plan, options);
+  });
+}
+
+async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<DropReport> {
+  await requireWholeHistory(ctx, "drop anything");
+  await refuseConflicts(ctx);
+  const bookmark = String(plan.context["bookmark"]);
+  const commits = (plan.context["commits"] as readonly string[]).map(String);
+  const leave = plan.context["leave"];
+  const force = plan.context["force_prune"] === true;
+  const loses = plan.context["loses"];
+  if (Array.isArray(loses) && loses.length > 0 && !force) {
+    throw new TetherError(`Cannot drop "${bookmark}": ${loses.join("; ")} would lose its last holder`, {
+      code: "last-holder",
+      hints: [`tether drop --force-prune --no-dry-run ${operands([bookmark])}`],
+    });
+  }
+  const now = await ctx.vcs.exclusiveCommits(bookmark);
+  if (now.length !== commits.length || now.some((c) => !commits.includes(c))) {
+    throw new StalePlanError(`Cannot apply the plan: other commits are only on "${bookmark}" now`, {
+      hints: [`tether drop ${operands([bookmark])}`],
+    });
+  }
+  const head = (await ctx.vcs.bookmarks()).get(bookmark);
+  if (typeof head !== "string") throw new StalePlanError(`Cannot apply the plan: bookmark "${bookmark}" is gone`);
+  options.signal?.throwIfAborted();
+  const pre: JsonObject = { vcs: (await ctx.position()).record, workspace: await ctx.workspaceFile.text() };
+  let released: GcReport | null = null;
+  let trouble: Error | undefined;
+  await operate(ctx, { command: "drop", plan, pre }, {
+    async run(op) {
+      if (typeof leave === "string") {
+        await newWithin(ctx, { rev: leave }, op.id);
+        await op.progress({ action: "leave-bookmark", target: leave });
+        await ctx.env.boundary?.("leave-bookmark");
+      }
+      await ctx.vcs.dropCommits(commits, { bookmark, at: head });
+      await ctx.refresh();
+      await op.progress({ action: "delete-bookmark", target: bookmark });
+      await ctx.env.boundary?.("delete-bookmark");
+      try {
+        // Judged anew, by history as it is now; the plan only showed what that would come to.
+        const gc = await planGc(ctx, {
+          pruneBookmarks: true,
+          ...(force ? { forcePrune: true } : {}),
+          scope: { bookmarks: [bookmark], excludedCommits: new Set(commits) },
+        });
+        released = await applyPlannedGc(ctx, gc, { ...options, parent: op.id });
+      } catch (error) {
+        trouble = error instanceof Error ? error : new Error(String(error));
+        if (error instanceof MultiObjectError && error.report) released = error.report as GcReport;
+      }
+      const result: JsonObject = {
+        bookmark,
+        left_for: typeof leave === "string" ? leave : null,
+        abandoned: commits,
+        gc: released ? released.toJSON() : null,
+        ...(trouble ? { failed: messageOf(trouble) } : {}),
+      };
+      return { result, value: undefined };
+    },
+  });
+  return finish(ctx, { bookmark, leave: typeof leave === "string" ? leave : null, commits, released, trouble });
+}
+
+interface Dropped {
+  readonly bookmark: string;
+  readonly leave: string | null;
+  readonly commits: readonly string[];
+  readonly released: GcReport | null;
+  readonly trouble: Error | undefined;
+}
+
+function finish(ctx: Context, d: Dropped): DropReport {
+  const data = {
+    bookmark: d.bookmark,
+    leftFor: d.leave,
+    abandoned: d.commits,
+    gc: d.released,
+    warnings: [...ctx.warnings],
+  };
+  const report = withJson(data, () => ({
+    bookmark: data.bookmark,
+    left_for: data.leftFor,
+    abandoned: data.abandoned,
+    gc: d.released ? d.released.toJSON() : null,
+  }));
+  if (!d.trouble) return report;
+  // The commits and the bookmark are gone: part of the work was done (Δ11).
+  throw new MultiObjectError(
+    `Dropped "${d.bookmark}" from history, and released only a part of its refs`,
+    new Map([["gc", d.trouble]]),
+    {
+      code: "partial",
+      hints: ["tether gc --prune-bookmarks --no-dry-run"],
+      report,
+    },
+  );
+}

@@ -1,0 +1,196 @@
+/**
+ * The plan of `drop`: a bookmark's own commits, the bookmark, and what they held (commands §5.22). Reads only.
+ *
+ * @module
+ */
+
+import { bookmarkHolders } from "../checkouts.ts";
+import type { Context } from "../context.ts";
+import { seconds } from "../env.ts";
+import { collectReferences } from "../history/reference_set.ts";
+import { operands } from "../io/shell.ts";
+import { ConfigError, StaleWorkingCopyError } from "../model/errors.ts";
+import { type Action, Plan, type Precondition } from "../plan/plan.ts";
+import type { CallOptions } from "../reports.ts";
+import { manifestsOf } from "../revision.ts";
+import { action, type GcScope } from "./gc_input.ts";
+import { historyPreconditions, planGc } from "./gc_plan.ts";
+
+/** What to drop. */
+export interface DropRequest {
+  readonly bookmark: string;
+  /** Where this checkout goes when it is on the bookmark. Default: the trunk. */
+  readonly to?: string;
+  /** Deletes branches and loses recorded states although nothing else keeps them. @default {false} */
+  readonly forcePrune?: boolean;
+}
+
+/** Plans dropping a bookmark. Nothing is written. */
+export async function planDrop(ctx: Context, request: DropRequest & CallOptions): Promise<Plan> {
+  const { bookmark } = request;
+  const bookmarks = await ctx.vcs.bookmarks();
+  const head = await requireDroppable(ctx, request, bookmarks);
+  const here = (await ctx.position()).bookmarks.includes(bookmark) || ctx.workspace.bookmark === bookmark;
+  const leave = here ? request.to ?? ctx.config.trunk : null;
+  const commits = await ctx.vcs.exclusiveCommits(bookmark);
+  const scope = await scopeOf(ctx, { bookmark, commits, leave });
+  const preview = await planGc(ctx, {
+    pruneBookmarks: true,
+    ...(request.forcePrune ? { forcePrune: true } : {}),
+    ...(request.signal ? { signal: request.signal } : {}),
+    scope,
+  });
+  const infos = await ctx.vcs.commitInfos(commits);
+  const digest = String(preview.context["history_digest"]);
+  const remotes = await ctx.vcs.remoteBookmarks(bookmark);
+  const lost = await lastHolders(ctx, scope);
+  return new Plan({
+    command: "drop",
+    createdAt: seconds(ctx.env.now()),
+    context: {
+      bookmark,
+      commits,
+      leave,
+      delete_stores: false,
+      force_prune: request.forcePrune === true,
+      workspace_id: ctx.workspace.workspaceId,
+      vcs_head: (await ctx.position()).commit,
+      history_digest: digest,
+      loses: lost.map((l) => l.what),
+    },
+    notes: [
+      ...remotes.map((r) => `${r} still reaches these commits, and their pins stay; delete it there to let go of them`),
+      ...lost.map((l) =>
+        `loses its last holder: ${l.what}${request.forcePrune ? "" : " (applying stops without --force-prune)"}`
+      ),
+      ...preview.notes,
+    ],
+    preconditions: [
+      ...preconditions(ctx, bookmark, head),
+      ...(await historyPreconditions(ctx, digest)).filter((p) => p.kind !== "manifest_hash"),
+    ],
+    actions: [
+      ...(leave === null
+        ? []
+        : [action("leave-bookmark", { target: leave, detail: `this checkout goes to "${leave}"` })]),
+      ...infos.map((info): Action =>
+        action("abandon-commit", {
+          target: info.id.slice(0, 12),
+          detail: info.message.split("\n")[0] ?? "",
+          params: { commit: info.id },
+        })
+      ),
+      action("delete-bookmark", { target: bookmark, detail: `at ${head.slice(0, 12)}` }),
+      ...preview.actions,
+    ],
+  });
+}
+
+async function requireDroppable(
+  ctx: Context,
+  request: DropRequest,
+  bookmarks: ReadonlyMap<string, string | null>,
+): Promise<string> {
+  const { bookmark, to } = request;
+  for (const name of [bookmark, ...(to === undefined ? [] : [to])]) {
+    if (name.trim() === "") throw new ConfigError("Cannot drop a bookmark without a name", { code: "empty" });
+  }
+  if (bookmark === ctx.config.trunk) {
+    throw new ConfigError(`Cannot drop "${bookmark}": it is the trunk`, { code: "trunk" });
+  }
+  const head = bookmarks.get(bookmark);
+  if (head === undefined) {
+    throw new ConfigError(`Cannot drop "${bookmark}": there is no such bookmark`, {
+      code: "no-bookmark",
+      hints: ["tether gc --prune-bookmarks"],
+    });
+  }
+  if (head === null) {
+    throw new ConfigError(`Cannot drop "${bookmark}": it is conflicted`, {
+      code: "conflicted",
+      hints: ["jj bookmark set"],
+    });
+  }
+  const goal = to ?? ctx.config.trunk;
+  if (goal === bookmark) throw new ConfigError(`Cannot go to "${goal}" while dropping it`, { code: "flags" });
+  if (!bookmarks.has(goal)) {
+    throw new ConfigError(`Cannot go to "${goal}": there is no such bookmark`, { code: "no-bookmark" });
+  }
+  const holders = await bookmarkHolders(ctx, bookmark);
+  if (holders.length > 0) {
+    throw new StaleWorkingCopyError(
+      `Cannot drop "${bookmark}": held by ${holders.map((h) => h.slice(0, 8)).join(", ")}, another live checkout`,
+      {
+        code: "bookmark-held",
+        hints: [`tether forget-workspace ${holders[0]?.slice(0, 8)}`, "or go elsewhere in that checkout: tether new"],
+      },
+    );
+  }
+  const taken = (await ctx.vcs.checkouts()).find((c) => !c.current && c.bookmark === goal && ctx.vcs.kind === "git");
+  const onIt = ctx.workspace.bookmark === bookmark;
+  if (onIt && taken) {
+    throw new StaleWorkingCopyError(`Cannot leave for "${goal}": the checkout at "${taken.root}" is on it`, {
+      code: "bookmark-held",
+      hints: [`tether drop --to OTHER ${operands([bookmark])}`],
+    });
+  }
+  return head;
+}
+
+function preconditions(ctx: Context, bookmark: string, head: string): Precondition[] {
+  const base = { key: null, params: {} };
+  return [
+    {
+      ...base,
+      kind: "workspace_bookmark",
+      expected: ctx.workspace.bookmark,
+      detail:
+        `Cannot apply the plan: it was made on bookmark "${ctx.workspace.bookmark}", the checkout is on {observed}`,
+    },
+    {
+      ...base,
+      kind: "bookmark_head",
+      expected: head,
+      params: { bookmark },
+      detail: `Cannot apply the plan: bookmark "${bookmark}" is at {observed} now`,
+    },
+    {
+      ...base,
+      kind: "no_new_holders",
+      expected: null,
+      params: { bookmark },
+      detail: `Cannot apply the plan: bookmark "${bookmark}" is held by {observed}, another live checkout`,
+    },
+  ];
+}
+
+/** Returns what gc is narrowed to, as if the commits were gone and this checkout elsewhere. */
+export async function scopeOf(
+  ctx: Context,
+  drop: { readonly bookmark: string; readonly commits: readonly string[]; readonly leave: string | null },
+): Promise<GcScope> {
+  const scope = { bookmarks: [drop.bookmark], excludedCommits: new Set(drop.commits) };
+  if (drop.leave === null) return scope;
+  const instead = await manifestsOf(ctx, await ctx.vcs.resolve(drop.leave));
+  return { ...scope, instead, leftFor: drop.leave };
+}
+
+/** Recorded states without a pin that only the dropped commits name (L05). */
+async function lastHolders(ctx: Context, scope: GcScope): Promise<{ readonly what: string }[]> {
+  const dropped = await collectReferences(ctx, { only: scope.excludedCommits });
+  const kept = await collectReferences(ctx, {
+    exclude: scope.excludedCommits,
+    ...(scope.instead ? { instead: scope.instead.values() } : {}),
+  });
+  const lost: { what: string }[] = [];
+  for (const [name, store] of dropped.stores) {
+    for (const [content, holder] of store.recorded) {
+      const other = kept.stores.get(name);
+      if (other?.recorded.has(content) || other?.pinned.has(content)) continue;
+      lost.push({
+        what: `"${holder.key}" as ${holder.commit?.slice(0, 12) ?? "the working tree"} recorded it without a pin`,
+      });
+    }
+  }
+  return lost;
+}
