@@ -1,68 +1,122 @@
 /**
- * Runs the tests: fetches what they need, runs them and the documentation's examples, and ends with `N passed, N failed`
- * from the runner's own count. A skipped test is a failure in CI; elsewhere it is counted. Not named `test.ts`: the runner
- * would take it for a test.
+ * Runs the tests: fetches what they need, runs each file in a process of its own, as many at a time as there are processors,
+ * and the documentation's examples, and ends with `N passed, N failed` from the runner's own counts. A skipped test is a
+ * failure in CI; elsewhere it is counted. Not named `test.ts`: the runner would take it for a test.
+ *
+ * A process for each file, because tests change what a process has only one of: its environment, folder and user.
  *
  * @module
  */
 
 import { LANCE_ADDON } from "../backends/native.ts";
 import { installAddon } from "./addons.ts";
-import { cacheFolder } from "./cache.ts";
 import { installPeer } from "./peer.ts";
-import { dirname } from "node:path";
+
+/** What a run of the runner came to. */
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** One run of the runner. */
+interface Job {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+/** Files that take longest, first: the others fill the gaps. */
+const LONG = ["tests/conformance/", "tests/interop/", "tests/fault/", "tests/hostile/", "tests/cli/", "tests/vcs/"];
 
 const files = Deno.args.filter((a) => !a.startsWith("-"));
 const flags = Deno.args.filter((a) => a.startsWith("-"));
 const inCi = (Deno.env.get("CI") ?? "") !== "";
+await installNeeds();
+const queue = files.length > 0 ? files.map(fileJob) : await allJobs();
+const total = { passed: 0, failed: 0, skipped: 0 };
+const broken: string[] = [];
+const workers = Math.max(2, navigator.hardwareConcurrency);
+await Promise.all(Array.from({ length: workers }, work));
 
-const needs: readonly [string, () => Promise<unknown>][] = [
-  ["the Lance addon", () => installAddon(LANCE_ADDON)],
-  ["the Python implementation", installPeer],
-];
-for (const [name, install] of needs) {
-  try {
-    await install();
-  } catch (error) {
-    print(Deno.stderr, `Cannot install ${name}: ${error instanceof Error ? error.message : error}\n`);
-    if (inCi) Deno.exit(1);
+if (broken.length > 0) print(`\nFailed:\n${broken.map((b) => `  ${b}`).join("\n")}\n`);
+print(`\n${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ""}\n`);
+if (inCi && total.skipped > 0) print("A skipped test is a failure in CI\n");
+Deno.exit(broken.length > 0 || total.failed > 0 || total.passed === 0 || (inCi && total.skipped > 0) ? 1 : 0);
+
+async function installNeeds(): Promise<void> {
+  const needs: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ["the Lance addon", () => installAddon(LANCE_ADDON)],
+    ["the Python implementation", installPeer],
+  ];
+  for (const [name, install] of needs) {
+    try {
+      await install();
+    } catch (error) {
+      print(`Cannot install ${name}: ${error instanceof Error ? error.message : error}\n`);
+      if (inCi) Deno.exit(1);
+    }
   }
 }
 
-const child = new Deno.Command(Deno.execPath(), {
-  // Tests move HOME; what was installed above must be found all the same.
-  env: { XDG_CACHE_HOME: dirname(cacheFolder()) },
-  args: ["test", "-A", "--no-check", "--parallel", ...(files.length > 0 ? files : ["--doc"]), ...flags],
-  stdin: "null",
-  stdout: "piped",
-  stderr: "inherit",
-}).spawn();
-
-let tail = "";
-for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-  print(Deno.stdout, chunk);
-  tail = (tail + chunk).slice(-4000);
+async function work(): Promise<void> {
+  for (let job = queue.shift(); job; job = queue.shift()) {
+    const { code, counts, text } = await run(job);
+    print(text);
+    total.passed += counts.passed;
+    total.failed += counts.failed;
+    total.skipped += counts.skipped;
+    if (code !== 0) {
+      broken.push(job.name);
+      // One that ended without a summary, such as a module that does not load, still counts.
+      if (counts.failed === 0) total.failed++;
+    }
+  }
 }
-const { code } = await child.status;
 
-// deno-lint-ignore no-control-regex
-const plain = tail.replace(/\x1b\[[0-9;]*m/g, "");
-const summary = /(\d+) passed(?: \((\d+) steps?\))? \| (\d+) failed(?: \((\d+) steps?\))?(?: \| (\d+) ignored)?/.exec(
-  plain,
-);
-if (!summary) {
-  print(Deno.stderr, "Cannot find the runner's summary\n");
-  Deno.exit(code || 1);
+async function run(job: Job): Promise<{ code: number; counts: Counts; text: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "--no-check", "--quiet", ...job.args, ...flags],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  const summary = /(\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(?: \| (\d+) ignored)?/.exec(
+    text.slice(-4000),
+  );
+  const [passed = 0, failed = 0, skipped = 0] = (summary ?? []).slice(1).map((n) => Number(n ?? 0));
+  return { code, counts: { passed, failed, skipped }, text: text + new TextDecoder().decode(stderr) };
 }
-const [, passed = "0", , failed = "0", , ignored = "0"] = summary;
-const skipped = ignored === "0" ? "" : `, ${ignored} skipped`;
-print(Deno.stdout, `\n${passed} passed, ${failed} failed${skipped}\n`);
-if (inCi && ignored !== "0") {
-  print(Deno.stderr, "A skipped test is a failure in CI\n");
-  Deno.exit(1);
-}
-Deno.exit(code);
 
-function print(stream: { writeSync(p: Uint8Array): number }, text: string): void {
-  stream.writeSync(new TextEncoder().encode(text));
+function fileJob(file: string): Job {
+  return { name: file, args: [file] };
+}
+
+async function allJobs(): Promise<Job[]> {
+  const found: string[] = [];
+  const documented: string[] = [];
+  for await (const path of sources(".")) {
+    if (/_test\.ts$/.test(path)) found.push(path);
+    else if (!/^(tests|scripts|cli)\//.test(path) && /^ \* ```ts$/m.test(await Deno.readTextFile(path))) {
+      documented.push(path);
+    }
+  }
+  const rank = (path: string): number => {
+    const at = LONG.findIndex((l) => path.startsWith(l));
+    return at < 0 ? LONG.length : at;
+  };
+  found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return [...found.map(fileJob), { name: "documentation examples", args: ["--doc", ...documented.sort()] }];
+}
+
+async function* sources(folder: string): AsyncGenerator<string> {
+  for await (const entry of Deno.readDir(folder)) {
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory) yield* sources(path);
+    else if (path.endsWith(".ts")) yield path;
+  }
+}
+
+function print(text: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(text));
 }
