@@ -12,21 +12,83 @@ import { type BackendError, RefMovedError, renderState } from "../engine/model/e
 
 export type { Json, JsonObject, Locator, Pin, Policy, State };
 
-/** "This ref must not exist" as an expectation of a conditional move. */
+/**
+ * "This ref must not exist" as an expectation of a conditional move.
+ *
+ * @example Create a branch only if there is none
+ * ```ts
+ * import { ABSENT, type Expected } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const expected: Expected = ABSENT;
+ * assert.equal(expected, Symbol.for("tether.absent"));
+ * ```
+ */
 export const ABSENT: unique symbol = Symbol.for("tether.absent");
-/** The head a caller reviewed: a state, or {@link ABSENT}. */
+/**
+ * The head a caller reviewed: a state, or {@link ABSENT}.
+ *
+ * @example Expect the head that was reviewed
+ * ```ts
+ * import { ABSENT, type Expected, type State } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const reviewed = new Map<string, State>([["relabel", { version: 7 }]]);
+ * const expect = (branch: string): Expected => reviewed.get(branch) ?? ABSENT;
+ * assert.deepEqual(expect("relabel"), { version: 7 });
+ * assert.equal(expect("fresh"), ABSENT);
+ * ```
+ */
 export type Expected = State | typeof ABSENT;
 
-/** What to open. */
+/**
+ * What to open.
+ *
+ * @example Say what to open
+ * ```ts
+ * import type { Target } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const targets: readonly Target[] = [
+ *   { on: "base" },
+ *   { on: "ref", ref: "tether.ws.0a1b2c3d.relabel" },
+ *   { on: "state", state: { branch: "main", version: 7 } },
+ * ];
+ * assert.deepEqual(targets.map((t) => t.on), ["base", "ref", "state"]);
+ * ```
+ */
 export type Target =
   | { readonly on: "base" }
   | { readonly on: "ref"; readonly ref: string }
   | { readonly on: "pin"; readonly pin: Pin }
   | { readonly on: "state"; readonly state: State };
-/** What to fork, promote or merge from. */
+/**
+ * What to fork, promote or merge from.
+ *
+ * @example Fork from a pin
+ * ```ts
+ * import { refForPin, type Source } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const id = "0a1b2c3d.c9d52233a70a6142";
+ * const source: Source = { on: "pin", pin: { id, ref: refForPin(id) } };
+ * assert.equal(source.on, "pin");
+ * ```
+ */
 export type Source = Exclude<Target, { on: "base" }>;
 
-/** What a kind can do, spelled as `tether backends --json` prints it. */
+/**
+ * What a kind can do, spelled as `tether backends --json` prints it.
+ *
+ * @example Declare what a kind can do
+ * ```ts
+ * import { type Capability, tierOf } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const declared: readonly Capability[] = ["fingerprint", "addressable", "history"];
+ * assert.equal(tierOf(new Set(declared)), "addressable");
+ * ```
+ */
 export type Capability =
   | "fingerprint"
   | "addressable"
@@ -44,7 +106,19 @@ export type Capability =
   | "create"
   | "conditional_ref";
 
-/** All capabilities, in the order in which they are printed. */
+/**
+ * All capabilities, in the order in which they are printed.
+ *
+ * @example Check a word that came from outside
+ * ```ts
+ * import { CAPABILITIES } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const known: readonly string[] = CAPABILITIES;
+ * assert(known.includes("fork"));
+ * assert(!known.includes("teleport"));
+ * ```
+ */
 export const CAPABILITIES: readonly Capability[] = [
   "fingerprint",
   "addressable",
@@ -63,12 +137,45 @@ export const CAPABILITIES: readonly Capability[] = [
   "conditional_ref",
 ];
 
-/** A set of capabilities. */
+/**
+ * A set of capabilities.
+ *
+ * @example Look for one capability
+ * ```ts
+ * import type { Capabilities } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const capabilities: Capabilities = new Set(["fingerprint", "pin"]);
+ * assert(capabilities.has("pin"));
+ * ```
+ */
 export type Capabilities = ReadonlySet<Capability>;
-/** How far a kind goes: each tier includes those before it. */
+/**
+ * How far a kind goes: each tier includes those before it.
+ *
+ * @example Compare two kinds
+ * ```ts
+ * import type { Tier } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const order: readonly Tier[] = ["observed", "addressable", "pinnable", "forkable"];
+ * assert(order.indexOf("pinnable") > order.indexOf("addressable"));
+ * ```
+ */
 export type Tier = "observed" | "addressable" | "pinnable" | "forkable";
 
-/** Returns the tier of a set of capabilities. */
+/**
+ * Returns the tier of a set of capabilities.
+ *
+ * @example Tell how far a kind goes
+ * ```ts
+ * import { tierOf } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(tierOf(new Set(["fingerprint"])), "observed");
+ * assert.equal(tierOf(new Set(["fingerprint", "addressable", "pin", "fork"])), "forkable");
+ * ```
+ */
 export function tierOf(capabilities: Capabilities): Tier {
   if (capabilities.has("fork")) return "forkable";
   if (capabilities.has("pin")) return "pinnable";
@@ -76,68 +183,220 @@ export function tierOf(capabilities: Capabilities): Tier {
   return "observed";
 }
 
-/** Options of every backend call. */
+/**
+ * Options of every backend call.
+ *
+ * @example Give up on a slow store
+ * ```ts
+ * import type { Op } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const op: Op = { signal: AbortSignal.timeout(30_000) };
+ * assert.equal(op.signal?.aborted, false);
+ * ```
+ */
 export interface Op {
   /** Aborting before the first write rejects with nothing changed; later, the outcome is read back and reported. */
   readonly signal?: AbortSignal;
 }
 
-/** What `verify` found. `cause` says why the answer is not known. */
+/**
+ * What `verify` found. `cause` says why the answer is not known.
+ *
+ * @example Keep an outage apart from a loss
+ * ```ts
+ * import { UnavailableError, type Verdict } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const cause = new UnavailableError("Cannot list tags: 503", { kind: "icechunk" });
+ * const verdict: Verdict = { status: "unknown", message: cause.reason, cause };
+ * assert.notEqual(verdict.status, "missing");
+ * ```
+ */
 export interface Verdict {
+  /** `missing` only when the store said so with authority: one that cannot be reached is `unknown`. */
   readonly status: "ok" | "drifted" | "missing" | "unknown";
+  /** What was seen, for people. */
   readonly message?: string;
+  /** Why the answer is not known. */
   readonly cause?: BackendError;
 }
 
-/** One entry of a store's own history, newest first. `id` works as the locator's `at`. */
+/**
+ * One entry of a store's own history, newest first. `id` works as the locator's `at`.
+ *
+ * @example Describe a version
+ * ```ts
+ * import type { HistoryEntry } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const entry: HistoryEntry = { id: "7", when: "2026-01-01T00:00:00Z", message: "Append plate 2", refs: ["main"] };
+ * assert.equal(entry.id, "7");
+ * ```
+ */
 export interface HistoryEntry {
+  /** Works as the locator's `at`. */
   readonly id: string;
-  /** ISO 8601 UTC. */
+  /** ISO 8601 UTC; absent when the store keeps no times. */
   readonly when?: string;
+  /** What the writer said of it; may be empty. */
   readonly message: string;
+  /** Native branches and tags at this entry, tether's pins among them. */
   readonly refs: readonly string[];
 }
 
-/** One changed thing. */
+/**
+ * One changed thing.
+ *
+ * @example Describe a renamed file
+ * ```ts
+ * import type { Change } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const change: Change = { path: "a.csv -> b.csv", change: "renamed", detail: "+1 -2" };
+ * assert.equal(change.change, "renamed");
+ * ```
+ */
 export interface Change {
+  /** What changed, one of the diff's unit; a rename is `old -> new`. */
   readonly path: string;
+  /** What happened to it. */
   readonly change: "added" | "removed" | "modified" | "renamed";
+  /** More than that, such as both sizes. */
   readonly detail?: string;
 }
 
-/** How two states of one object differ. Counts are exact; `entries` stop at {@link MAX_DIFF_ENTRIES}. */
+/**
+ * How two states of one object differ. Counts are exact; `entries` stop at {@link MAX_DIFF_ENTRIES}.
+ *
+ * @example Count more than is listed
+ * ```ts
+ * import { MAX_DIFF_ENTRIES, type Change, type ObjectDiff } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const changes = Array.from({ length: 5000 }, (_, i): Change => ({ path: `${i}.csv`, change: "added" }));
+ * const diff: ObjectDiff = {
+ *   unit: "files",
+ *   added: changes.length,
+ *   removed: 0,
+ *   modified: 0,
+ *   entries: changes.slice(0, MAX_DIFF_ENTRIES),
+ *   truncated: changes.length > MAX_DIFF_ENTRIES,
+ *   note: "",
+ * };
+ * assert(diff.truncated && diff.entries.length === 2000);
+ * ```
+ */
 export interface ObjectDiff {
   /** What is counted: `files`, `nodes`, `fragments`, `commits`, … */
   readonly unit: string;
+  /** Exact, also when the entries are cut. */
   readonly added: number;
+  /** Exact, also when the entries are cut. */
   readonly removed: number;
+  /** Exact, also when the entries are cut; renames count here. */
   readonly modified: number;
+  /** At most {@link MAX_DIFF_ENTRIES}. */
   readonly entries: readonly Change[];
+  /** Whether there are more changes than entries. */
   readonly truncated: boolean;
+  /** What the diff leaves out; empty for nothing. */
   readonly note: string;
 }
 
-/** The most entries one diff lists. */
+/**
+ * The most entries one diff lists.
+ *
+ * @example Cut a long list
+ * ```ts
+ * import { MAX_DIFF_ENTRIES } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(new Array(5000).fill("x").slice(0, MAX_DIFF_ENTRIES).length, 2000);
+ * ```
+ */
 export const MAX_DIFF_ENTRIES = 2000;
 
-/** How long a state stays readable without a pin. */
+/**
+ * How long a state stays readable without a pin.
+ *
+ * @example Say that a version stays for 30 days at least
+ * ```ts
+ * import type { Retention } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const captured = Date.parse("2026-01-01T00:00:00Z");
+ * const retention: Retention = {
+ *   until: new Date(captured + 30 * 24 * 3600 * 1000),
+ *   rule: "delta.logRetentionDuration = interval 30 days",
+ *   enforced: "operator",
+ * };
+ * assert.equal(retention.until?.toISOString(), "2026-01-31T00:00:00.000Z");
+ * ```
+ */
 export interface Retention {
+  /** The earliest time at which the state may go; absent when no time is set. */
   readonly until?: Date;
+  /** The system's own setting, such as `delta.logRetentionDuration`. */
   readonly rule: string;
+  /** Who removes it: the system by itself, somebody running its clean-up, or nobody. */
   readonly enforced: "automatic" | "operator" | "none";
 }
 
-/** How much a command will do with an object, for its permission declaration (backends §4). */
+/**
+ * How much a command will do with an object, for its permission declaration (backends §4).
+ *
+ * @example Ask what writing to branches takes
+ * ```ts
+ * import { type Access, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const access: Access = "refs";
+ * const { flags } = await ds.permissions({ access });
+ * assert(flags.some((f) => f.startsWith("--allow-write=")));
+ * ```
+ */
 export type Access = "read" | "refs" | "lifecycle";
 
-/** What a backend touches at one locator. Paths are absolute; hosts carry their port. */
+/**
+ * What a backend touches at one locator. Paths are absolute; hosts carry their port.
+ *
+ * @example Declare a server and its credentials
+ * ```ts
+ * import type { PermissionNeeds } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const needs: PermissionNeeds = {
+ *   net: ["db.example.org:5432"],
+ *   read: [],
+ *   write: [],
+ *   env: ["PGUSER", "PGPASSWORD"],
+ *   run: [],
+ *   ffi: [],
+ *   sys: [],
+ *   ambient: false,
+ * };
+ * assert.deepEqual(needs.net, ["db.example.org:5432"]);
+ * ```
+ */
 export interface PermissionNeeds {
+  /** `host:port`, or `*.suffix:port`. */
   readonly net: readonly string[];
+  /** Files or folders; a folder includes what is below it. */
   readonly read: readonly string[];
+  /** Files or folders; a folder includes what is below it. */
   readonly write: readonly string[];
+  /** Names of variables; `PREFIX*` is all that begin so. */
   readonly env: readonly string[];
+  /** Programs, by name or absolute path. */
   readonly run: readonly string[];
+  /** Native libraries. */
   readonly ffi: readonly string[];
+  /** Names of Deno's `--allow-sys`, such as `osRelease`. */
   readonly sys: readonly string[];
   /** Native code or a subprocess does I/O that Deno's checks do not see. */
   readonly ambient: boolean;
@@ -155,7 +414,22 @@ export const NO_NEEDS: PermissionNeeds = {
   ambient: false,
 };
 
-/** What a backend is given: configuration from `tether.toml` and `secrets.toml`, and where it may keep caches. */
+/**
+ * What a backend is given: configuration from `tether.toml` and `secrets.toml`, and where it may keep caches.
+ *
+ * @example Open a backend with credentials for one bucket
+ * ```ts
+ * import type { BackendSettings } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const settings: BackendSettings = {
+ *   config: {},
+ *   rules: [{ prefix: "s3://lab", exact: false, options: { profile: "lab" } }],
+ *   cacheDir: "/home/ada/lab/.tether/cache",
+ * };
+ * assert.equal(settings.rules[0]?.options["profile"], "lab");
+ * ```
+ */
 export interface BackendSettings {
   /** `[backends.<kind>]` of tether.toml (allow-listed keys only) with secrets.toml merged over it, secrets winning. */
   readonly config: JsonObject;
@@ -171,24 +445,79 @@ export interface BackendSettings {
   readonly programs?: { readonly git?: string; readonly jj?: string };
   /** Values of the variables the kind declared; a backend reads no other environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The clock. @default {() => new Date()} */
+  /**
+   * The clock.
+   * @default {() => new Date()}
+   */
   readonly now?: () => Date;
 }
 
 /** Settings that need nothing but the defaults. */
 export const DEFAULT_SETTINGS: BackendSettings = { config: {}, rules: [] };
 
-/** Credentials and options for every store whose URI lies at or below a prefix (DIV-3). */
+/**
+ * Credentials and options for every store whose URI lies at or below a prefix (DIV-3).
+ *
+ * @example Give one store an endpoint of its own
+ * ```ts
+ * import type { SecretRule } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const rule: SecretRule = { prefix: "s3://lab/a", exact: true, options: { endpoint_url: "https://s3.example.org" } };
+ * assert(rule.exact);
+ * ```
+ */
 export interface SecretRule {
+  /** A URI; the rule holds at it and below it, never in the middle of a name. */
   readonly prefix: string;
   /** Whether the rule holds for exactly this URI only. */
   readonly exact: boolean;
+  /** As the kind takes them, such as `profile` or `endpoint_url`. */
   readonly options: JsonObject;
 }
 
-/** What is known of a kind before its driver loads: plain data and pure functions. */
+/**
+ * What is known of a kind before its driver loads: plain data and pure functions.
+ *
+ * @example Describe a kind that only observes
+ * ```ts
+ * import { type BackendStatics, type ObjectBackend, tierOf } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const statics: BackendStatics = {
+ *   kind: "note",
+ *   capabilities: new Set(["fingerprint"]),
+ *   maturity: "experimental",
+ *   volatileKeys: new Set(),
+ *   localPathKeys: ["path"],
+ *   localPathPrefixes: [],
+ *   uriKeys: ["path"],
+ *   keySuffixes: [".note"],
+ *   safeConfigKeys: new Set(),
+ *   safeOptionKeys: {},
+ *   promoteHint: "Copy the file",
+ *   honoursExpected: new Set(),
+ *   concurrency: 4,
+ *   permissions: ({ path }) => ({
+ *     net: [],
+ *     read: path === undefined ? [] : [String(path)],
+ *     write: [],
+ *     env: [],
+ *     run: [],
+ *     ffi: [],
+ *     sys: [],
+ *     ambient: false,
+ *   }),
+ *   open: async (): Promise<ObjectBackend> => (await import("./driver.ts")).backend,
+ * };
+ * assert.equal(tierOf(statics.capabilities), "observed");
+ * assert.deepEqual(statics.permissions({ path: "/a.note" }, "read").read, ["/a.note"]);
+ * ```
+ */
 export interface BackendStatics {
+  /** The name users type after `--kind`. */
   readonly kind: string;
+  /** What the kind can do; {@link assertDeclared} holds its members against it. */
   readonly capabilities: Capabilities;
   /** `experimental` when the kind only ever met a stand-in of its service; `test` for `memory`. */
   readonly maturity: "stable" | "experimental";
@@ -210,13 +539,19 @@ export interface BackendStatics {
   readonly promoteHint: string;
   /** Which moves honour `expected`; the engine compares first, with a warning, for those missing here. */
   readonly honoursExpected: ReadonlySet<"fork" | "promote" | "merge">;
-  /** How many calls one store takes side by side. */
+  /** How many calls one store takes side by side, from 1. */
   readonly concurrency: number;
-  /** Whether `add` offers the kind; `memory` is for tests. */
+  /**
+   * Whether lists of kinds to choose from leave it out, as they do `memory`.
+   * @default {false}
+   */
   readonly testOnly?: boolean;
-  /** Capabilities of one object, a pure function of its address and policy. Default: those of the kind. */
+  /**
+   * Capabilities of one object, a pure function of its address and policy.
+   * @default those of the kind
+   */
   effectiveCapabilities?(locator: Locator, policy: Policy): Capabilities;
-  /** Pure and synchronous: no I/O, no environment reads. */
+  /** What the kind touches at a locator. Pure and synchronous: no I/O, no environment reads. */
   permissions(locator: Locator, access: Access, settings?: BackendSettings): PermissionNeeds;
   /**
    * Loads the driver and returns the backend.
@@ -226,8 +561,23 @@ export interface BackendStatics {
   open(settings: BackendSettings): Promise<ObjectBackend>;
 }
 
-/** One kind of system. Methods are re-entrant and map every foreign exception to an error of `engine/model/errors.ts`. */
+/**
+ * One kind of system. Methods are re-entrant and map every foreign exception to an error of `engine/model/errors.ts`.
+ *
+ * @example Use a backend without knowing its kind
+ * ```ts
+ * import type { Locator, ObjectBackend, State } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * async function moved(backend: ObjectBackend, locator: Locator, recorded: State): Promise<boolean> {
+ *   const { status } = await backend.verify(locator, recorded, undefined, { deep: true });
+ *   return status === "drifted";
+ * }
+ * assert.equal(moved.length, 3);
+ * ```
+ */
 export interface ObjectBackend extends AsyncDisposable {
+  /** The description this backend was opened from. */
   readonly statics: BackendStatics;
 
   /** What does not work here and how to mend that, such as a missing addon; `undefined` when the kind is whole. */
@@ -237,15 +587,24 @@ export interface ObjectBackend extends AsyncDisposable {
 
   /** The part of the locator that names the system; two spellings of one store give one identity. Never throws. */
   identity(locator: Locator): Locator;
-  /** The branch space the object lives in. Default: the canonical identity. */
+  /**
+   * The branch space the object lives in; objects of one scope move together.
+   * @default the canonical identity
+   */
   branchScope?(locator: Locator): string;
-  /** The namespace `listPins` covers. Default: the canonical identity. */
+  /**
+   * The namespace `listPins` covers.
+   * @default the canonical identity
+   */
   refNamespace?(locator: Locator): string;
   /** The upstream branch. May ask the store (git reads HEAD when `ref` is absent). */
   baseBranch(locator: Locator, op?: Op): string | Promise<string>;
   /** Cheap checks at `add` time. Warnings are returned, refusals thrown as `InvalidLocatorError`. */
   validateLocator?(locator: Locator, op?: Op): Promise<readonly string[]>;
-  /** Whether a state of an Addressable object has a coordinate to reopen it by. Default: true. */
+  /**
+   * Whether a state of an Addressable object has a coordinate to reopen it by.
+   * @default {true}
+   */
   stateAddressable?(locator: Locator, state: State): boolean | Promise<boolean>;
 
   // Every kind.
@@ -254,7 +613,10 @@ export interface ObjectBackend extends AsyncDisposable {
   fingerprint(locator: Locator, ref: string | undefined, op?: Op): Promise<State>;
   /** With a pin: does it name the state? Without: unknown unless `deep` opens it, or the store already proves it gone. */
   verify(locator: Locator, state: State, pin: Pin | undefined, options: Op & { deep: boolean }): Promise<Verdict>;
-  /** Many pins for one listing; shallow. Default: one `verify` each. */
+  /**
+   * Many pins for one listing; shallow. Answers in the order of `items`.
+   * @default one `verify` each
+   */
   verifyPins?(
     locator: Locator,
     items: readonly { readonly state: State; readonly pin: Pin }[],
@@ -273,6 +635,10 @@ export interface ObjectBackend extends AsyncDisposable {
   unpin?(locator: Locator, pin: Pin, op?: Op): Promise<void>;
   /** Pin ids present, of every dataset, generations folded. */
   listPins?(locator: Locator, op?: Op): Promise<ReadonlySet<string>>;
+  /**
+   * Gives a pin another id.
+   * @default pins under the new id, then unpins the old one
+   */
   renamePin?(locator: Locator, old: Pin, state: State, newId: string, op?: Op): Promise<Pin>;
 
   // "fork"
@@ -292,6 +658,10 @@ export interface ObjectBackend extends AsyncDisposable {
     ref: string,
     options?: Op & { ignoring?: ReadonlySet<string> },
   ): Promise<string | undefined>;
+  /**
+   * Gives a working ref another name.
+   * @default forks the new name at the old head, then deletes the old one
+   */
   renameWorkingRef?(locator: Locator, from: string, to: string, op?: Op): Promise<string>;
 
   // "promote" / "merge"
@@ -327,30 +697,75 @@ export interface ObjectBackend extends AsyncDisposable {
 
   // "create"
 
+  /** Makes an empty store that `owner` is marked in, and returns its first state. Refuses when anything is there. */
   create?(locator: Locator, options: Op & { owner: string }): Promise<State>;
+  /** The dataset id a store is marked with; `undefined` when tether did not make it. */
   owner?(locator: Locator, op?: Op): Promise<string | undefined>;
+  /**
+   * Whether the store holds nothing but its marker and first state, refs in `ignoring` left out; `undefined`: not
+   * known.
+   */
   isRefEmpty?(locator: Locator, options?: Op & { ignoring?: ReadonlySet<string> }): Promise<boolean | undefined>;
+  /** Deletes a store, after looking again that `owner` made it and that it is empty. Never touches its parents. */
   deleteStore?(locator: Locator, options: Op & { owner: string }): Promise<void>;
 }
 
-/** The JSON of a handle: the peer's four fields, then ours. Always redacted. */
+/**
+ * The JSON of a handle: the peer's four fields, then ours. Always redacted.
+ *
+ * @example Read an address from another program's output
+ * ```ts
+ * import { type HandleJson, parseJson } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const json = parseJson('{"key": "a", "read_only": true, "address": "/a@v7", "type": "DeltaHandle", "kind": "delta"}');
+ * const { address, read_only } = json as Partial<HandleJson>;
+ * assert.deepEqual([address, read_only], ["/a@v7", true]);
+ * ```
+ */
 export interface HandleJson {
+  /** The store's own label, not the dataset key. */
   readonly key: string;
+  /** Whether writing through this address is off limits. */
   readonly read_only: boolean;
+  /** As {@link Handle.address}, without a password. */
   readonly address: string;
+  /** Class name, such as `IcechunkHandle`. */
   readonly type: string;
+  /** The backend kind. */
   readonly kind: string;
+  /** What the system's own library needs, field by field (backends §2). */
   readonly native: JsonObject;
 }
 
-/** A native address. tether steps aside: read and write with the system's own library. */
+/**
+ * A native address. tether steps aside: read and write with the system's own library.
+ *
+ * @example Get the native address of an object
+ * ```ts
+ * import { Dataset, type Handle } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const uri = await Deno.makeTempDir();
+ * await ds.add({ key: "raw", kind: "file", locator: { uri } });
+ * await using handle: Handle = await ds.open("raw");
+ * assert.deepEqual([handle.type, handle.readOnly, handle.address()], ["FileHandle", true, uri]);
+ * ```
+ */
 export interface Handle extends AsyncDisposable {
   /** Class name, such as `IcechunkHandle`. */
   readonly type: string;
   /** The store's own label (commands §5.11). */
   readonly key: string;
+  /** Whether this address must not be written to; the store may allow it all the same. */
   readonly readOnly: boolean;
+  /** The address as one line; a password in it is `***` unless asked for. */
   address(options?: { withPassword?: boolean }): string;
+  /** The address as data, never with a password. */
   toJSON(): HandleJson;
 }
 
@@ -416,6 +831,21 @@ export function assertDeclared(backend: ObjectBackend): void {
  * Compares a ref's head with the one the caller reviewed, right before a move that the system cannot make conditional.
  *
  * @throws {RefMovedError} if they differ.
+ *
+ * @example Refuse a move that would overwrite another writer's work
+ * ```ts
+ * import { checkExpected, type ObjectBackend, RefMovedError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * // A backend calls this right before a move that its system cannot make conditional.
+ * const backend = {
+ *   statics: { kind: "lance", volatileKeys: new Set() },
+ *   baseBranch: () => "main",
+ *   fingerprint: () => Promise.resolve({ version: 8 }),
+ * } as unknown as ObjectBackend;
+ * await checkExpected(backend, {}, { version: 8 }, {});
+ * await assert.rejects(checkExpected(backend, {}, { version: 7 }, {}), RefMovedError);
+ * ```
  */
 export async function checkExpected(
   backend: ObjectBackend,

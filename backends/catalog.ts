@@ -42,7 +42,17 @@ export function registerStatics(kind: string, load: StaticsLoader): void {
   loaded.delete(kind);
 }
 
-/** Returns every kind that can be used, sorted. */
+/**
+ * Returns every kind that can be used, sorted.
+ *
+ * @example Find out what tether can be pointed at
+ * ```ts
+ * import { knownKinds } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * assert(knownKinds().includes("icechunk"));
+ * ```
+ */
 export function knownKinds(): readonly string[] {
   return [...new Set([...BUILTIN_KINDS, ...registered.keys()])].sort(compareCodePoints);
 }

@@ -15,6 +15,20 @@ import { openGit } from "./git.ts";
  *
  * @param root The dataset root, or the folder that is to become one.
  * @throws {VcsError} if there is none, its program is missing or too old, or it is one that this version does not support.
+ *
+ * @example Find the repository around a folder
+ * ```ts
+ * import { detectVcs } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await Deno.mkdir(`${cwd}/lab`);
+ *
+ * await using vcs = await detectVcs(`${cwd}/lab`);
+ * assert.deepEqual([vcs.kind, vcs.location.rel], ["git", "lab"]);
+ * ```
  */
 export async function detectVcs(root: string, options: VcsOptions = {}): Promise<VcsAdapter> {
   const datasetRoot = await Deno.realPath(root);
