@@ -9,7 +9,18 @@ import { sha256 } from "../model/hash.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { PLAN_VERSION } from "../version.ts";
 
-/** Commands that have plans. */
+/**
+ * Commands that have plans.
+ *
+ * @example Tell a command that has plans
+ * ```ts
+ * import type { PlanCommand } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const reviewed: ReadonlySet<string> = new Set<PlanCommand>(["commit", "new", "promote"]);
+ * assert(reviewed.has("commit"));
+ * ```
+ */
 export type PlanCommand =
   | "commit"
   | "pull"
@@ -24,36 +35,102 @@ export type PlanCommand =
   | "upgrade"
   | "publish";
 
-/** One step of a plan. */
+/**
+ * One step of a plan.
+ *
+ * @example Read what a plan would do to an object
+ * ```ts
+ * import type { Action } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const pin: Action = {
+ *   op: "pin",
+ *   key: "features",
+ *   kind: "lance",
+ *   target: "tether.0a1b2c3d.c9d52233a70a6142",
+ *   detail: "native ref at branch=main version=7",
+ *   params: { state: { branch: "main", version: 7 } },
+ * };
+ * assert.equal(pin.op, "pin");
+ * ```
+ */
 export interface Action {
+  /** The verb, such as `pin`, `fork` or `unpin` (formats §13.3). */
   readonly op: string;
   /** The object's key; empty for a step of the whole dataset. */
   readonly key: string;
+  /** The backend kind; empty for a step of the whole dataset. */
   readonly kind: string;
+  /** What it is done to: a native ref, a bookmark, a file. */
   readonly target: string;
+  /** Why, or with what, for people. */
   readonly detail: string;
+  /** What applying needs to know. */
   readonly params: JsonObject;
 }
 
-/** What must hold at apply time. `{observed}` in `detail` is replaced literally. */
+/**
+ * What must hold at apply time. `{observed}` in `detail` is replaced literally.
+ *
+ * @example Read what a plan rests on
+ * ```ts
+ * import type { Precondition } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const onMain: Precondition = {
+ *   kind: "workspace_bookmark",
+ *   expected: "main",
+ *   key: null,
+ *   params: {},
+ *   detail: "the checkout is on {observed}, the plan was made on main",
+ * };
+ * assert.equal(onMain.detail.replaceAll("{observed}", "relabel"), "the checkout is on relabel, the plan was made on main");
+ * ```
+ */
 export interface Precondition {
+  /** What is compared, such as `ref_head` or `manifest_hash` (formats §13.2). */
   readonly kind: string;
+  /** What the plan saw; `null` where it saw nothing. */
   readonly expected: Json;
+  /** The object concerned; `null` for the whole dataset. */
   readonly key: string | null;
+  /** What the comparison needs to know, such as the ref. */
   readonly params: JsonObject;
+  /** What to say when it does not hold; `{observed}` in it becomes what was found instead. */
   readonly detail: string;
 }
 
-/** A plan's file, member by member in the order of the file. */
+/**
+ * A plan's file, member by member in the order of the file.
+ *
+ * @example Review a saved plan in another program
+ * ```ts
+ * import { Plan, type PlanJson } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const plan = new Plan({ command: "gc", createdAt: "2026-01-01T00:00:00+00:00", context: {}, preconditions: [], actions: [] });
+ * const file: PlanJson = plan.toJSON();
+ * assert.deepEqual([file.command, file.actions.length, file.digest.length], ["gc", 0, 64]);
+ * ```
+ */
 export interface PlanJson extends JsonObject {
+  /** 3, the one format there is. */
   readonly format: number;
+  /** The maker; no other version applies the plan. */
   readonly tether_version: string;
+  /** The command that applies it. */
   readonly command: string;
+  /** ISO 8601 UTC, whole seconds. */
   readonly created_at: string;
+  /** What the whole plan rests on, such as the message of a commit. */
   readonly context: JsonObject;
+  /** What the author should know beside the actions. */
   readonly notes: readonly string[];
+  /** What must hold, as {@link Precondition}. */
   readonly preconditions: readonly JsonObject[];
+  /** What is done, in this order, as {@link Action}. */
   readonly actions: readonly JsonObject[];
+  /** SHA-256 over all of the above, 64 hex digits. It detects edits and authenticates nobody. */
   readonly digest: string;
 }
 
@@ -74,30 +151,82 @@ const INFORMATIONAL: ReadonlySet<string> = new Set([
   "trunk",
 ]);
 
-/** What a plan is made of. */
+/**
+ * What a plan is made of.
+ *
+ * @example Make a plan of nothing
+ * ```ts
+ * import { Plan, type PlanData } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const data: PlanData = {
+ *   command: "gc",
+ *   createdAt: "2026-01-01T00:00:00+00:00",
+ *   context: {},
+ *   preconditions: [],
+ *   actions: [],
+ * };
+ * assert.deepEqual(new Plan(data).render(), ["plan: gc (0 write(s))", "  gc: nothing to do"]);
+ * ```
+ */
 export interface PlanData {
+  /** The command that applies it. */
   readonly command: string;
   /** ISO 8601 UTC, whole seconds, `+00:00`. */
   readonly createdAt: string;
+  /** What the whole plan rests on, such as the message of a commit. */
   readonly context: JsonObject;
+  /**
+   * What the author should know beside the actions.
+   * @default {[]}
+   */
   readonly notes?: readonly string[];
+  /** What must hold at apply time. */
   readonly preconditions: readonly Precondition[];
+  /** What is done, in this order. */
   readonly actions: readonly Action[];
 }
 
-/** A read-only plan: what a command would write, and what it saw. */
+/**
+ * A read-only plan: what a command would write, and what it saw.
+ *
+ * @example Save a plan, review it, apply it later
+ * ```ts
+ * import { Dataset, Plan } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempDir() } });
+ * const plan = await ds.plan.commit({ message: "Baseline" });
+ * assert.deepEqual(plan.actions.map((a) => a.op), ["record", "vcs-commit"]);
+ *
+ * const saved = plan.text();
+ * await ds.apply(Plan.fromJSON(saved));
+ * assert.equal((await ds.status()).objects[0]?.state, "clean");
+ * ```
+ */
 export class Plan {
+  /** The command that applies it. */
   readonly command: string;
+  /** ISO 8601 UTC, whole seconds, `+00:00`. */
   readonly createdAt: string;
+  /** What the whole plan rests on, such as the message of a commit. */
   readonly context: JsonObject;
+  /** What the author should know beside the actions. */
   readonly notes: readonly string[];
+  /** What must hold at apply time. */
   readonly preconditions: readonly Precondition[];
+  /** What is done, in this order; some of them write nothing, see {@link Plan.writes}. */
   readonly actions: readonly Action[];
   /** The maker, `deno-<version>`. */
   readonly tetherVersion: string;
   /** The digest a loaded plan came with; that of the content for a plan made here. */
   readonly recordedDigest: string;
 
+  /** Makes a plan of this tether, or with `loaded` one that a file brought. */
   constructor(data: PlanData, loaded?: { readonly tetherVersion: string; readonly digest: string }) {
     this.command = data.command;
     this.createdAt = data.createdAt;
