@@ -15,6 +15,7 @@ export type CheckOutcome =
 
 /** What a run of the suite found. */
 export interface ConformanceReport {
+  /** The kind of the backend. */
   readonly kind: string;
   /** The capabilities that were under test. */
   readonly capabilities: readonly Capability[];
@@ -26,6 +27,7 @@ export interface ConformanceReport {
 export interface ConformanceOptions {
   /** Each check becomes a step of this test. */
   readonly t?: Deno.TestContext;
+  /** Ends the run between two checks. */
   readonly signal?: AbortSignal;
   /** Contenders of a race. @default {8} */
   readonly racers?: number;
@@ -35,8 +37,10 @@ export interface ConformanceOptions {
 
 /** A backend broke the contract; `report` has every check. */
 export class ConformanceFailure extends AssertionError {
+  /** Every check of the run. */
   readonly report: ConformanceReport;
 
+  /** Creates the failure of a run, naming each check that failed. */
   constructor(report: ConformanceReport) {
     const failed = report.checks.flatMap((c) => c.status === "failed" ? [`${c.id} ${c.name}: ${c.error.message}`] : []);
     super({ message: `Backend "${report.kind}" fails ${failed.length} checks:\n${failed.join("\n")}` });

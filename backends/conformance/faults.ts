@@ -13,6 +13,7 @@ import type { Access, ObjectBackend } from "../backend.ts";
 export interface BackendCall {
   /** Such as `fork`. */
   readonly method: string;
+  /** What the method was called with. */
   readonly args: readonly unknown[];
   /** Which call of this method it is, from 1. */
   readonly nth: number;
@@ -20,7 +21,9 @@ export interface BackendCall {
 
 /** Which calls a fault strikes: those of a method, of these only the Nth when given. */
 export interface FaultSite {
+  /** Such as `fork`. */
   readonly method: string;
+  /** From 1. @default every call */
   readonly nth?: number;
 }
 

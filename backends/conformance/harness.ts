@@ -20,6 +20,7 @@ export interface Obstruction {
 
 /** A backend with stores to try it on. Disposing removes the stores and disposes the backend. */
 export interface BackendHarness extends AsyncDisposable {
+  /** The backend under test. */
   readonly backend: ObjectBackend;
   /** For kinds with several tiers: the one under test. @default what the backend says of a new object */
   readonly capabilities?: Capabilities;

@@ -24,6 +24,7 @@ import { READING } from "./_reading.ts";
 import { ConformanceFailure, type ConformanceOptions, type ConformanceReport, runChecks } from "./_run.ts";
 import type { BackendHarness } from "./harness.ts";
 
+export type { BackendModule } from "../../engine/host/client.ts";
 export {
   type BackendCall,
   type FaultSite,

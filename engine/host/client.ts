@@ -16,6 +16,7 @@ const SYNC_TIMEOUT_MS = 30_000;
 
 /** A module that exports the statics of a kind. */
 export interface BackendModule {
+  /** Where the code is. */
   readonly url: URL;
   /** The name of the export. @default {"default"} */
   readonly name?: string;
@@ -59,7 +60,7 @@ export class WorkerClient {
       name: `tether ${kind}`,
       deno: { permissions: workerPermissions(options) },
     });
-    this.#worker.onmessage = ({ data }) => this.#settle(data as HostAnswer);
+    this.#worker.onmessage = ({ data }) => this.#settle(data as Partial<HostAnswer> | null);
     this.#worker.onerror = (event) => {
       event.preventDefault();
       this.#fail(`Cannot go on with kind "${kind}": its worker died: ${event.message}`);
@@ -139,10 +140,17 @@ export class WorkerClient {
     if (!this.#closed) this.#worker.postMessage(message, transfer);
   }
 
-  #settle(answer: HostAnswer): void {
-    const pending = this.#pending.get(answer.id);
-    if (answer.ok) pending?.resolve(unpack(answer.value));
-    else pending?.reject(unpack(answer.value));
+  /** Hands an answer to its call. The worker may run a stranger's code, so anything may come. */
+  #settle(answer: Partial<HostAnswer> | null): void {
+    const pending = this.#pending.get(answer?.id ?? 0);
+    if (!pending) return;
+    try {
+      const value = unpack(answer?.value);
+      if (answer?.ok) pending.resolve(value);
+      else pending.reject(value);
+    } catch (error) {
+      pending.reject(error);
+    }
   }
 
   #fail(reason: string): void {

@@ -6,7 +6,6 @@
 
 import type { BackendStatics } from "../../backends/backend.ts";
 import { registerStatics } from "../../backends/catalog.ts";
-import { staticsFromModule } from "./worker_statics.ts";
 import type { BackendModule } from "./client.ts";
 
 /**
@@ -59,5 +58,5 @@ export function registerBackend(kind: string, source: BackendSource | (() => Pro
   const url = source.module;
   const folder = url.protocol === "file:" ? { folder: source.folder ?? new URL(".", url) } : {};
   const module: BackendModule = { url, ...(source.name === undefined ? {} : { name: source.name }), ...folder };
-  registerStatics(kind, () => staticsFromModule(module));
+  registerStatics(kind, async () => (await import("./worker_statics.ts")).staticsFromModule(module));
 }

@@ -147,6 +147,23 @@ Deno.test("[backends 4] a third-party module cannot read beyond its folder by im
   }
 });
 
+Deno.test("[L40] what a third-party module says of itself is checked", async () => {
+  const broken = [
+    ["export default 1;", /its statics|kind: /],
+    ["export const other = {};", /has no statics/],
+    ['export default { kind: "sly", capabilities: ["all"] };', /capabilities: Invalid type/],
+    ["throw new Error('does not load');", /does not load/],
+  ] as const;
+  for (const [source, message] of broken) {
+    const url = new URL(`data:application/javascript,${encodeURIComponent(source)}`);
+    registerBackend("sly", { module: url });
+    await assert.rejects(
+      () => staticsOf("sly"),
+      (error) => error instanceof ConfigError && message.test(error.message),
+    );
+  }
+});
+
 Deno.test("[backends 2] a kind that comes with tether cannot be replaced, and a module must be of its kind", async () => {
   assert.throws(() => registerBackend("memory", MODULE), ConfigError);
   registerBackend("misnamed", MODULE);
