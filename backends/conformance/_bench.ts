@@ -1,12 +1,11 @@
 /** What every check works with: the harness, what the backend declares, and short forms of the usual steps. */
 
 import { AssertionError, strict as assert } from "node:assert";
-import { type BackendError, BackendError as BackendErrorClass, messageOf } from "../../engine/model/errors.ts";
+import { BackendError, messageOf } from "../../engine/model/errors.ts";
 import { computePinId } from "../../engine/model/hash.ts";
-import type { JsonObject } from "../../engine/model/json.ts";
 import { contentState, DEFAULT_POLICY, sameContent } from "../../engine/model/manifest.ts";
 import { workingRefName } from "../../engine/model/names.ts";
-import { writeJson } from "../../engine/model/json.ts";
+import { type JsonObject, writeJson } from "../../engine/model/json.ts";
 import {
   type BackendSettings,
   type Capabilities,
@@ -178,7 +177,7 @@ export class Bench {
     if (error === undefined) assert.fail(`${what}: it succeeded`);
     if (error instanceof AssertionError) throw error;
     if (error instanceof Error) this.errors.push(error);
-    if (!(error instanceof BackendErrorClass)) {
+    if (!(error instanceof BackendError)) {
       assert.fail(`${what}: raised something other than a BackendError: ${String(error)}`);
     }
     if (codes && !codes.includes(error.code)) {

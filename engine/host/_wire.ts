@@ -14,7 +14,8 @@ export interface SignalPort {
   receive(id: number): AbortSignal;
 }
 
-const NO_SIGNALS: SignalPort = {
+/** For answers: a signal only ever goes in. */
+export const NO_SIGNALS: SignalPort = {
   send: () => refuseSignal(),
   receive: () => refuseSignal(),
 };

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { receiveMessageOnPort } from "node:worker_threads";
 import { BackendError, UnavailableError } from "../model/errors.ts";
 import { NO_NEEDS, type PermissionNeeds } from "../../backends/backend.ts";
-import { pack, type SignalPort, unpack } from "./_wire.ts";
+import { NO_SIGNALS, pack, type SignalPort, unpack } from "./_wire.ts";
 import type { HostAnswer, HostMessage } from "./worker_entry.ts";
 
 /** Milliseconds after which a worker that owes a synchronous answer counts as hung. */
@@ -78,15 +78,13 @@ export class WorkerClient {
     const id = ++this.#ids;
     const watched: [AbortSignal, () => void][] = [];
     const signals: SignalPort = {
+      ...NO_SIGNALS,
       send: (signal) => {
         const abort = (): void => this.#post({ type: "abort", signal: id, reason: pack(signal.reason) });
         if (signal.aborted) abort();
         else signal.addEventListener("abort", abort, { once: true });
         watched.push([signal, abort]);
         return id;
-      },
-      receive: () => {
-        throw new TypeError("A signal cannot be part of an answer");
       },
     };
     const answer = Promise.withResolvers<unknown>();

@@ -7,7 +7,7 @@
 
 import type { BackendSettings, BackendStatics, Handle, ObjectBackend } from "../../backends/backend.ts";
 import { asError } from "../model/errors.ts";
-import { pack, type SignalPort, unpack } from "./_wire.ts";
+import { NO_SIGNALS, pack, type SignalPort, unpack } from "./_wire.ts";
 
 /** What the outside sends. */
 export type HostMessage =
@@ -112,9 +112,7 @@ class Server {
   async #run(method: string, packed: unknown): Promise<{ ok: boolean; value: unknown }> {
     const used: number[] = [];
     const signals: SignalPort = {
-      send: () => {
-        throw new TypeError("A signal cannot be part of an answer");
-      },
+      ...NO_SIGNALS,
       receive: (id) => {
         used.push(id);
         return this.#controller(id).signal;
