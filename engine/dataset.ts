@@ -23,6 +23,10 @@ import { ops } from "./commands/ops.ts";
 import { permissions, type PermissionsReport } from "./commands/permissions.ts";
 import type { PullOptions } from "./commands/pull.ts";
 import { remove } from "./commands/remove.ts";
+import type { DropRequest } from "./commands/drop_plan.ts";
+import type { PromoteRequest } from "./commands/promote_plan.ts";
+import type { RepairRequest } from "./commands/repair.ts";
+import type { UndoOptions } from "./commands/undo.ts";
 import type { RestoreRequest } from "./commands/restore_plan.ts";
 import { setPolicy } from "./commands/set.ts";
 import { snapshot, standingOf } from "./commands/snapshot.ts";
@@ -42,16 +46,20 @@ import type {
   CallOptions,
   CommitReport,
   DiffReport,
+  DropReport,
   GcReport,
   LogReport,
   NewReport,
   OpsReport,
+  PromoteReport,
   PullReport,
   RemoveReport,
+  RepairReport,
   RestoreReport,
   SetReport,
   SnapshotReport,
   StatusReport,
+  UndoReport,
   VcsDrift,
   VerifyEntry,
   VerifyReport,
@@ -80,10 +88,26 @@ export interface DatasetPlans {
   restore(options: RestoreRequest & CallOptions): Promise<Plan>;
   /** Plans releasing what history no longer names. */
   gc(options?: GcRequest & CallOptions): Promise<Plan>;
+  /** Plans making missing pins and branches again. */
+  repair(options?: RepairRequest & CallOptions): Promise<Plan>;
+  /** Plans landing the bookmark. */
+  promote(options?: PromoteRequest & CallOptions): Promise<Plan>;
+  /** Plans throwing a bookmark away. */
+  drop(options: DropRequest & CallOptions): Promise<Plan>;
 }
 
 /** What applying a plan returns: the report of its command. */
-export type AppliedReport = CommitReport | NewReport | RestoreReport | GcReport;
+export type AppliedReport =
+  | CommitReport
+  | NewReport
+  | RestoreReport
+  | GcReport
+  | RepairReport
+  | PromoteReport
+  | DropReport;
+
+/** Options of {@link Dataset.drop}. */
+export type DropOptions = Omit<DropRequest, "bookmark"> & CallOptions;
 
 /** A run of `verify`: await it for the report, or iterate it for the entries. */
 export interface VerifyRun extends AsyncIterable<VerifyEntry>, PromiseLike<VerifyReport> {}
@@ -250,6 +274,42 @@ export class Dataset implements AsyncDisposable {
     return await (await import("./commands/restore.ts")).restore(this.#ctx, { ...options, keys });
   }
 
+  /**
+   * Takes an operation back: by default the newest that is neither an undo nor undone.
+   *
+   * @throws {TetherError} if nothing of it can be, saying why.
+   */
+  async undo(options: UndoOptions = {}): Promise<UndoReport> {
+    return await (await import("./commands/undo.ts")).undo(this.#ctx, options);
+  }
+
+  /** Makes pins and branches again that manifests name and stores lack. */
+  async repair(options: RepairRequest & CallOptions = {}): Promise<RepairReport> {
+    return await (await import("./commands/repair.ts")).repair(this.#ctx, options);
+  }
+
+  /**
+   * Lands the bookmark on its upstream branches, then on the trunk bookmark.
+   *
+   * @throws {MultiObjectError} with the `report`, when something did not land; its code is `partial` when something did.
+   */
+  async promote(options: PromoteRequest & CallOptions = {}): Promise<PromoteReport> {
+    return await (await import("./commands/promote.ts")).promote(this.#ctx, options);
+  }
+
+  /** Plans throwing a bookmark away; nothing is done unless `dryRun` is `false`. */
+  async drop(bookmark: string, options?: DropOptions & { readonly dryRun?: true }): Promise<Plan>;
+  /**
+   * Throws a bookmark away: its own commits, itself, then its pins and branches.
+   *
+   * @throws {MultiObjectError} with the `report` and the code `partial`, when releasing failed after history changed.
+   */
+  async drop(bookmark: string, options: DropOptions & { readonly dryRun: false }): Promise<DropReport>;
+  async drop(bookmark: string, options: DropOptions & { readonly dryRun?: boolean } = {}): Promise<Plan | DropReport> {
+    if (options.dryRun !== false) return await this.plan.drop({ ...options, bookmark });
+    return await (await import("./commands/drop.ts")).drop(this.#ctx, { ...options, bookmark });
+  }
+
   /** Plans what to release; nothing is released unless `dryRun` is `false`. */
   async gc(options?: GcRequest & { readonly dryRun?: true } & CallOptions): Promise<Plan>;
   /**
@@ -293,6 +353,18 @@ export class Dataset implements AsyncDisposable {
         await ctx.refresh();
         return await (await import("./commands/gc_plan.ts")).planGc(ctx, options);
       },
+      async repair(options = {}) {
+        await ctx.refresh();
+        return await (await import("./commands/repair.ts")).planRepair(ctx, options);
+      },
+      async promote(options = {}) {
+        await ctx.refresh();
+        return await (await import("./commands/promote_plan.ts")).planPromote(ctx, options);
+      },
+      async drop(options) {
+        await ctx.refresh();
+        return await (await import("./commands/drop_plan.ts")).planDrop(ctx, options);
+      },
     };
   }
 
@@ -311,6 +383,12 @@ export class Dataset implements AsyncDisposable {
         return await (await import("./commands/restore.ts")).applyRestore(this.#ctx, plan, options);
       case "gc":
         return await (await import("./commands/gc.ts")).applyGc(this.#ctx, plan, options);
+      case "repair":
+        return await (await import("./commands/repair.ts")).applyRepair(this.#ctx, plan, options);
+      case "promote":
+        return await (await import("./commands/promote.ts")).applyPromote(this.#ctx, plan, options);
+      case "drop":
+        return await (await import("./commands/drop.ts")).applyDrop(this.#ctx, plan, options);
       default:
         throw new ConfigError(`Cannot apply a plan for "${plan.command}": this tether has no such command`, {
           code: "plan",

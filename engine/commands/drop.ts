@@ -13,7 +13,7 @@ import { operate, withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, type DropReport, type GcReport, withJson } from "../reports.ts";
-import { type DropRequest, planDrop } from "./drop_plan.ts";
+import { type DropRequest, planDrop, scopeOf } from "./drop_plan.ts";
 import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
 import { newWithin } from "./new.ts";
@@ -59,6 +59,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
   const head = (await ctx.vcs.bookmarks()).get(bookmark);
   if (typeof head !== "string") throw new StalePlanError(`Cannot apply the plan: bookmark "${bookmark}" is gone`);
   options.signal?.throwIfAborted();
+  const scope = await scopeOf(ctx, { bookmark, commits, leave: null });
   const pre: JsonObject = { vcs: (await ctx.position()).record, workspace: await ctx.workspaceFile.text() };
   let released: GcReport | null = null;
   let trouble: Error | undefined;
@@ -78,7 +79,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
         const gc = await planGc(ctx, {
           pruneBookmarks: true,
           ...(force ? { forcePrune: true } : {}),
-          scope: { bookmarks: [bookmark], excludedCommits: new Set(commits) },
+          scope,
         });
         released = await applyPlannedGc(ctx, gc, { ...options, parent: op.id });
       } catch (error) {

@@ -169,7 +169,9 @@ export async function scopeOf(
   ctx: Context,
   drop: { readonly bookmark: string; readonly commits: readonly string[]; readonly leave: string | null },
 ): Promise<GcScope> {
-  const scope = { bookmarks: [drop.bookmark], excludedCommits: new Set(drop.commits) };
+  const excludedCommits = new Set(drop.commits);
+  const dropped = await collectReferences(ctx, { only: excludedCommits });
+  const scope = { bookmarks: [drop.bookmark], excludedCommits, dropped };
   if (drop.leave === null) return scope;
   const instead = await manifestsOf(ctx, await ctx.vcs.resolve(drop.leave));
   return { ...scope, instead, leftFor: drop.leave };
@@ -177,13 +179,12 @@ export async function scopeOf(
 
 /** Recorded states without a pin that only the dropped commits name (L05). */
 async function lastHolders(ctx: Context, scope: GcScope): Promise<{ readonly what: string }[]> {
-  const dropped = await collectReferences(ctx, { only: scope.excludedCommits });
   const kept = await collectReferences(ctx, {
     exclude: scope.excludedCommits,
     ...(scope.instead ? { instead: scope.instead.values() } : {}),
   });
   const lost: { what: string }[] = [];
-  for (const [name, store] of dropped.stores) {
+  for (const [name, store] of scope.dropped.stores) {
     for (const [content, holder] of store.recorded) {
       const other = kept.stores.get(name);
       if (other?.recorded.has(content) || other?.pinned.has(content)) continue;

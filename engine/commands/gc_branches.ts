@@ -8,7 +8,7 @@
 import { type State, withoutAt } from "../../backends/backend.ts";
 import { otherCheckouts } from "../checkouts.ts";
 import type { Context } from "../context.ts";
-import { collectReferences, type References, type StoreReferences } from "../history/reference_set.ts";
+import type { References, StoreReferences } from "../history/reference_set.ts";
 import { mapSettled } from "../io/pool.ts";
 import { scopeOf, storeOf } from "../kinds.ts";
 import { reasonOf, renderState } from "../model/errors.ts";
@@ -37,7 +37,7 @@ export interface PlannedBranches {
 export async function planBranches(ctx: Context, input: BranchInput): Promise<PlannedBranches> {
   if (!input.pruneBookmarks && !input.scope) return { actions: [] };
   const alive = await whatIsAlive(ctx, input);
-  const dropped = input.scope ? await collectReferences(ctx, { only: input.scope.excludedCommits }) : undefined;
+  const dropped = input.scope?.dropped;
   const stores = new Map<string, StoreReferences>();
   for (const set of [input.references, dropped]) {
     for (const store of set?.stores.values() ?? []) {

@@ -26,6 +26,8 @@ export interface GcRequest {
 export interface GcScope {
   readonly bookmarks: readonly string[];
   readonly excludedCommits: ReadonlySet<string>;
+  /** What those commits record, read while they were there: a branch whose head one of them pinned is deletable. */
+  readonly dropped: References;
   /** The manifests this checkout will have. */
   readonly instead?: ReadonlyMap<string, ObjectManifest>;
   /** The bookmark this checkout will be on. */

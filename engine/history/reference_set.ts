@@ -134,7 +134,7 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
   for await (const found of history.manifests()) await addHistoric(references, found);
   if (options.only) return references;
   await addWorkingTrees(ctx, references, options);
-  await addIndexes(ctx, references);
+  await addIndexes(ctx, references, options);
   return references;
 }
 
@@ -191,8 +191,10 @@ async function readTree(root: string): Promise<{ objects: ObjectManifest[]; brok
 }
 
 /** Manifests that are staged may be absent from commits and working files alike (L01). */
-async function addIndexes(ctx: Context, references: References): Promise<void> {
+async function addIndexes(ctx: Context, references: References, options: ReferenceOptions): Promise<void> {
   for (const { path, blob, checkout } of await ctx.vcs.staged()) {
+    // A checkout that will be at another revision will have that one's index.
+    if (options.instead !== undefined && checkout === ctx.vcs.location.root) continue;
     const bytes = await ctx.vcs.objects().blob(blob);
     const where = `${path} in the index of ${checkout}`;
     if (bytes === undefined) {

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { namedStore } from "../../backends/memory/store.ts";
+import { ConfigError, MultiObjectError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
+import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
+
+/** A dataset whose bookmark `feat` has a commit of its own, with a write to `a`. */
+async function onFeature(): Promise<{ t: TempDataset; ref: string; written: string; pin: string }> {
+  const t = await tempDataset();
+  await t.addMemory("a", "b");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+  const written = t.write("a", ref).id;
+  const report = await t.with((ds) => ds.commit({ message: "second" }));
+  return { t, ref, written, pin: report.pinned["a"] ?? "" };
+}
+
+Deno.test("[commands 8.3, Δ9] promote fast-forwards every upstream, then the trunk bookmark", async () => {
+  const { t, written } = await onFeature();
+  await using _ = t;
+  const plan = await t.with((ds) => ds.plan.promote());
+  assert.deepEqual(plan.actions.map((a) => `${a.op} ${a.key}`), ["fast-forward a"]);
+  const report = await t.with((ds) => ds.promote());
+  assert.equal(namedStore().find(t.system("a"))?.head("main").id, written);
+  assert.equal(await t.repo.git(["rev-parse", "main"]), report.trunkMoved);
+  assert.equal(await t.repo.git(["rev-parse", "main"]), await t.repo.git(["rev-parse", "feat"]));
+  const again = await t.with((ds) => ds.promote());
+  assert.deepEqual(again.fastForwarded, {});
+});
+
+Deno.test("[Δ9] the trunk moves even when only manifests changed", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  await t.with((ds) => ds.setPolicy(["a"], { file: "versioned" }));
+  await t.with((ds) => ds.commit({ message: "policy" }));
+  const report = await t.with((ds) => ds.promote());
+  assert.equal(report.trunkMoved, await t.repo.git(["rev-parse", "feat"]));
+});
+
+Deno.test("[commands 5.24] a base that moved is merged; on a conflict it stays, and the rest is held", async (test) => {
+  await test.step("disjoint", async () => {
+    const { t } = await onFeature();
+    await using _ = t;
+    t.write("a");
+    const report = await t.with((ds) => ds.promote());
+    assert.deepEqual(Object.keys(report.merged), ["a"]);
+    assert.equal(report.trunkMoved, null);
+    await t.with((ds) => ds.commit({ message: "merged" }));
+    assert.equal((await t.with((ds) => ds.promote())).trunkMoved, await t.repo.git(["rev-parse", "feat"]));
+  });
+  await test.step("a conflict", async () => {
+    const { t, ref } = await onFeature();
+    await using _ = t;
+    const other = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["b"] ?? ""));
+    t.write("b", other);
+    namedStore().write(t.system("a"), { same: 1 }, { branch: ref });
+    await t.with((ds) => ds.commit({ message: "third" }));
+    const base = namedStore().write(t.system("a"), { same: 2 }, { branch: "main" });
+    await assert.rejects(t.with((ds) => ds.promote()), (e) => e instanceof MultiObjectError && e.code === "refused");
+    assert.equal(namedStore().find(t.system("a"))?.head("main").id, base.id);
+    assert.equal(namedStore().find(t.system("b"))?.head("main").id, `${t.system("b")}:s0`);
+  });
+  await test.step("--strategy ff refuses, and holds everything", async () => {
+    const { t } = await onFeature();
+    await using _ = t;
+    t.write("a");
+    const plan = await t.with((ds) => ds.plan.promote({ strategy: "ff" }));
+    assert.deepEqual(plan.actions.map((a) => a.op), ["refuse"]);
+    await assert.rejects(t.with((ds) => ds.promote({ strategy: "ff" })), MultiObjectError);
+  });
+});
+
+Deno.test("[commands 5.24] unpinned writes are refused: what was reviewed lands, nothing else", async () => {
+  const { t, ref, written } = await onFeature();
+  await using _ = t;
+  const plan = await t.with((ds) => ds.plan.promote());
+  t.write("a", ref);
+  await assert.rejects(t.with((ds) => ds.promote()), MultiObjectError);
+  await assert.rejects(t.with((ds) => ds.apply(plan)), TetherError);
+  assert.notEqual(namedStore().find(t.system("a"))?.head("main").id, written);
+  const landed = await t.with((ds) => ds.promote({ rev: "feat" }));
+  assert.deepEqual(Object.keys(landed.fastForwarded), ["a"]);
+  assert.equal(namedStore().find(t.system("a"))?.head("main").id, written);
+  assert.equal(landed.trunkMoved, null);
+});
+
+Deno.test("[commands 8.4] drop: the plan first, then commits, bookmark, pins and branches", async () => {
+  const { t, ref, pin } = await onFeature();
+  await using _ = t;
+  const plan = await t.with((ds) => ds.drop("feat"));
+  assert.deepEqual(plan.actions.map((a) => a.op), [
+    "leave-bookmark",
+    "abandon-commit",
+    "delete-bookmark",
+    "unpin",
+    "delete-branch",
+    "delete-branch",
+  ]);
+  assert.ok(namedStore().find(t.system("a"))?.branches.has(ref));
+  const report = await t.with((ds) => ds.drop("feat", { dryRun: false }));
+  assert.equal(report.leftFor, "main");
+  assert.equal(await t.repo.git(["branch", "--format=%(refname:short)"]), "main");
+  assert.deepEqual([...namedStore().find(t.system("a"))?.branches.keys() ?? []], ["main"]);
+  assert.ok(!namedStore().find(t.system("a"))?.tags.has(pin));
+  assert.deepEqual((await t.with((ds) => ds.status())).vcsDrift, []);
+  await assert.rejects(t.with((ds) => ds.undo()), (e) => e instanceof TetherError && e.code === "not-undoable");
+  const [gc, left] = (await t.with((ds) => ds.ops())).ops;
+  assert.ok(gc?.parent !== null && left?.parent !== null);
+});
+
+Deno.test("[L05] a recorded state that loses its last holder stops drop unless forced", async () => {
+  await using t = await tempDataset();
+  await t.with((ds) =>
+    ds.add({ key: "a", kind: "memory", locator: { system: t.system("a") }, policy: { pin: "record" } })
+  );
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+  t.write("a", ref);
+  await t.with((ds) => ds.commit({ message: "second" }));
+  assert.match((await t.with((ds) => ds.drop("feat"))).notes.join(), /loses its last holder/);
+  await assert.rejects(
+    t.with((ds) => ds.drop("feat", { dryRun: false })),
+    (e) => e instanceof TetherError && e.code === "last-holder",
+  );
+  assert.equal(await t.repo.git(["branch", "--show-current"]), "feat");
+  await t.with((ds) => ds.drop("feat", { dryRun: false, forcePrune: true }));
+  assert.ok(!namedStore().find(t.system("a"))?.branches.has(ref));
+});
+
+Deno.test("[commands 5.22] what drop refuses, and unpinned writes that it keeps", async (test) => {
+  const { t, ref } = await onFeature();
+  await using _ = t;
+  for (const name of ["main", "nosuch", " "]) {
+    await test.step(JSON.stringify(name), async () => {
+      await assert.rejects(t.with((ds) => ds.drop(name)), ConfigError);
+    });
+  }
+  await test.step("a bookmark another checkout holds", async () => {
+    const other = await t.repo.worktree("held");
+    await t.with((ds) => ds.new(), { at: other });
+    await assert.rejects(t.with((ds) => ds.drop("held")), StaleWorkingCopyError);
+  });
+  await test.step("unpinned writes stay", async () => {
+    t.write("a", ref);
+    const report = await t.with((ds) => ds.drop("feat", { dryRun: false }));
+    assert.deepEqual(report.gc?.keptWorkingRefs, { a: [ref] });
+    assert.ok(namedStore().find(t.system("a"))?.branches.has(ref));
+  });
+});

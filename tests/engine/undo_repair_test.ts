@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { namedStore } from "../../backends/memory/store.ts";
+import { TetherError } from "../../engine/model/errors.ts";
+import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
+
+async function committed(): Promise<TempDataset> {
+  const t = await tempDataset();
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  return t;
+}
+
+function branches(t: TempDataset): string[] {
+  return [...namedStore().find(t.system("a"))?.branches.keys() ?? []];
+}
+
+Deno.test("[commands 5.16, Δ15] undo of a commit makes its manifests edits, stages nothing and keeps its pins", async () => {
+  await using t = await committed();
+  t.write("a");
+  const second = await t.with((ds) => ds.commit({ message: "second" }));
+  const manifest = await t.read(".tether/objects/a.toml");
+  const report = await t.with((ds) => ds.undo());
+  assert.equal(report.command, "commit");
+  assert.equal(await t.repo.git(["log", "--format=%s"]), "first");
+  assert.equal(await t.read(".tether/objects/a.toml"), manifest);
+  assert.equal(await t.repo.git(["diff", "--cached", "--name-only"]), "");
+  assert.ok(namedStore().find(t.system("a"))?.tags.has(second.pinned["a"] ?? ""));
+  assert.deepEqual((await t.with((ds) => ds.status())).vcsDrift, []);
+  assert.ok((await t.with((ds) => ds.commit({ message: "again" }))).vcsCommit);
+});
+
+Deno.test("[commands 5.16] undo of add, remove and set puts the manifests back", async () => {
+  await using t = await committed();
+  const before = await t.read(".tether/objects/a.toml");
+  await t.with((ds) => ds.setPolicy(["a"], { file: "versioned" }));
+  await t.with((ds) => ds.undo());
+  assert.equal(await t.read(".tether/objects/a.toml"), before);
+  await t.with((ds) => ds.remove("a"));
+  await t.with((ds) => ds.undo());
+  assert.equal(await t.read(".tether/objects/a.toml"), before);
+  await t.addMemory("b");
+  await t.with((ds) => ds.undo());
+  assert.deepEqual(await t.with((ds) => Promise.resolve([...ds.objects.keys()])), ["a"]);
+});
+
+Deno.test("[commands 8.9, L43] undo of new deletes the branches it made, its bookmark, and goes back", async (test) => {
+  await test.step("eager", async () => {
+    await using t = await committed();
+    const workspace = await t.with((ds) => Promise.resolve(ds.workspace));
+    await t.with((ds) => ds.new({ bookmark: "oops", eager: true }));
+    const report = await t.with((ds) => ds.undo());
+    assert.deepEqual(report.irreversible, []);
+    assert.deepEqual(branches(t), ["main"]);
+    assert.equal(await t.repo.git(["branch", "--format=%(refname:short)"]), "main");
+    assert.deepEqual(await t.with((ds) => Promise.resolve(ds.workspace)), workspace);
+  });
+  await test.step("a branch with later writes stays, unless they are thrown away", async () => {
+    await using t = await committed();
+    await t.with((ds) => ds.new({ bookmark: "oops", eager: true }));
+    const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+    t.write("a", ref);
+    await assert.rejects(t.with((ds) => ds.undo()), TetherError);
+    assert.ok(branches(t).includes(ref));
+    assert.equal(await t.repo.git(["branch", "--show-current"]), "oops");
+    await t.with((ds) => ds.undo({ discard: true }));
+    assert.deepEqual(branches(t), ["main"]);
+  });
+  await test.step("a lazy fork", async () => {
+    await using t = await committed();
+    await t.with((ds) => ds.new({ bookmark: "lazy" }));
+    await t.with((ds) => ds.open("a"));
+    assert.equal((await t.with((ds) => ds.undo())).command, "fork");
+    assert.deepEqual(branches(t), ["main"]);
+    assert.ok("a" in await t.with((ds) => Promise.resolve(ds.workspace.pendingForks)));
+  });
+  await test.step("what a restore reset is irreversible, and says where the branch was", async () => {
+    await using t = await committed();
+    await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+    const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+    t.write("a", ref);
+    await t.with((ds) => ds.commit({ message: "second" }));
+    await t.with((ds) => ds.restore(["a"], { from: "HEAD~1" }));
+    await assert.rejects(t.with((ds) => ds.undo()), /was reset; it was at/);
+  });
+});
+
+Deno.test("[commands 5.16, L37] undo never looks past what it cannot take back", async (test) => {
+  await using t = await committed();
+  await test.step("an operation that never finished", async () => {
+    await t.inside((ctx) => ctx.journal.start({ command: "commit" }));
+    await assert.rejects(t.with((ds) => ds.undo()), (e) => e instanceof TetherError && e.code === "incomplete");
+    await t.inside(async (ctx) => {
+      const open = (await ctx.journal.read()).find((e) => e.status === "started");
+      await ctx.journal.close(open?.id ?? "", { failed: "killed", rolled_back: true });
+    });
+  });
+  await test.step("an unknown, blank or undone id", async () => {
+    for (const op of ["zzz", " "]) await assert.rejects(t.with((ds) => ds.undo({ op })), TetherError);
+    await t.addMemory("b");
+    const { undone } = await t.with((ds) => ds.undo());
+    await assert.rejects(
+      t.with((ds) => ds.undo({ op: undone })),
+      (e) => e instanceof TetherError && e.code === "undone",
+    );
+  });
+});
+
+Deno.test("[L44, commands 8.9] repair makes a missing pin and branch again, and never moves what drifted", async (test) => {
+  await test.step("a pin", async () => {
+    await using t = await committed();
+    const tags = namedStore().find(t.system("a"))?.tags;
+    const [ref = ""] = [...tags?.keys() ?? []];
+    tags?.delete(ref);
+    assert.equal((await t.with(async (ds) => await ds.verify())).ok, false);
+    const report = await t.with((ds) => ds.repair());
+    assert.deepEqual(Object.keys(report.repinned), ["a"]);
+    assert.equal((await t.with(async (ds) => await ds.verify())).ok, true);
+  });
+  await test.step("pins of history, once each", async () => {
+    await using t = await committed();
+    t.write("a");
+    await t.with((ds) => ds.commit({ message: "second" }));
+    namedStore().find(t.system("a"))?.tags.clear();
+    assert.deepEqual((await t.with((ds) => ds.plan.repair())).actions.length, 1);
+    const report = await t.with((ds) => ds.repair({ allHistory: true }));
+    assert.equal(Object.keys(report.repinned).length, 2);
+    assert.equal((await t.with(async (ds) => await ds.verify({ allHistory: true }))).ok, true);
+  });
+  await test.step("a branch", async () => {
+    await using t = await committed();
+    await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+    const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+    namedStore().find(t.system("a"))?.branches.delete(ref);
+    assert.deepEqual((await t.with((ds) => ds.repair())).reforked, { a: ref });
+    assert.ok(branches(t).includes(ref));
+  });
+  await test.step("a moved pin, and a state that is gone", async () => {
+    await using t = await committed();
+    const system = namedStore().find(t.system("a"));
+    const [ref = ""] = [...system?.tags.keys() ?? []];
+    const moved = t.write("a");
+    system?.tags.set(ref, moved.id);
+    assert.match((await t.with((ds) => ds.repair())).notes.join(), /drifted, left alone/);
+    assert.equal(system?.tags.get(ref), moved.id);
+    system?.tags.delete(ref);
+    system?.snapshots.delete(`${t.system("a")}:s0`);
+    const report = await t.with((ds) => ds.repair());
+    assert.equal(report.complete, false);
+  });
+});
