@@ -15,6 +15,7 @@ import { ConfigError, InvalidLocatorError, messageOf } from "../model/errors.ts"
 import { Float, type Json, type JsonObject } from "../model/json.ts";
 import { checkNewKey, derivedKey } from "../model/keys.ts";
 import { type Locator, locatorText, type ObjectManifest, type Policy } from "../model/manifest.ts";
+import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
 import { type AddReport, type CallOptions, withJson } from "../reports.ts";
 import { absoluteLocator } from "./locators.ts";
@@ -55,10 +56,11 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
       capturedAt: null,
     };
     const warnings = await warningsOf(ctx, statics, object);
-    const pre = { objects: { [key]: null }, workspace: await ctx.workspaceFile.text() };
-    await ctx.saveManifests([object]);
-    await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: true }));
-    await ctx.journal.record({ command: "add", result: { key }, pre });
+    await editManifests(ctx, { command: "add", keys: [key], result: { key } }, async () => {
+      await ctx.saveManifests([object]);
+      await ctx.env.boundary?.("manifests");
+      await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: true }));
+    });
     const notes = statics.maturity === "experimental" ? [`Kind "${statics.kind}" is experimental`] : [];
     const at = atOf(locator) ?? null;
     const data = { key, kind: options.kind, locator, policy, at, created: false, derivedKey: derived, warnings, notes };

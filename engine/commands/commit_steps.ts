@@ -200,6 +200,19 @@ export class CommitSteps {
     if (this.vcsCommit !== undefined) {
       return { vcs_commit: this.vcsCommit, failed_after_commit: redact(messageOf(error)) };
     }
+    // Manifests first: a pin that one of them still names must not go.
+    for (const [key, text] of this.#texts) {
+      if (text === undefined) await this.#ctx.manifests.remove(key);
+      else await this.#ctx.manifests.writeText(key, text);
+    }
+    for (const name of this.#listings) await removeListing(this.#ctx.paths, name);
+    const kept = await this.#releasePins();
+    await this.#ctx.refresh();
+    return { rolled_back: true, ...(kept.length > 0 ? { kept_pins: kept } : {}) };
+  }
+
+  /** Releases the pins this run made; returns those that had to stay. */
+  async #releasePins(): Promise<string[]> {
     const kept: string[] = [];
     for (const [id, { object, pin }] of this.#pins) {
       if (pin.created === false) continue;
@@ -213,13 +226,7 @@ export class CommitSteps {
         this.#ctx.warnings.push(`Kept pin ${refForPin(id)} of "${object.key}": ${messageOf(undoing)}`);
       }
     }
-    for (const [key, text] of this.#texts) {
-      if (text === undefined) await this.#ctx.manifests.remove(key);
-      else await this.#ctx.manifests.writeText(key, text);
-    }
-    for (const name of this.#listings) await removeListing(this.#ctx.paths, name);
-    await this.#ctx.refresh();
-    return { rolled_back: true, ...(kept.length > 0 ? { kept_pins: kept } : {}) };
+    return kept;
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Context } from "../context.ts";
+import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
 import { type CallOptions, type RemoveReport, withJson } from "../reports.ts";
 import { withoutKey } from "./add.ts";
@@ -14,11 +15,12 @@ import { pickSignal } from "./snapshot.ts";
 export function remove(ctx: Context, key: string, options: CallOptions = {}): Promise<RemoveReport> {
   return withLocks(ctx, { command: "remove", repository: false, ...pickSignal(options) }, async () => {
     if (!ctx.broken.some((b) => b.key === key)) ctx.object(key);
-    const text = await ctx.manifests.text(key) ?? null;
-    const pre = { objects: { [key]: text }, workspace: await ctx.workspaceFile.text() };
-    await ctx.manifests.remove(key);
-    await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: false }));
-    await ctx.journal.record({ command: "remove", result: { key }, pre });
+    await editManifests(ctx, { command: "remove", keys: [key], result: { key } }, async () => {
+      // What a full disk would refuse comes first, the deletion last.
+      await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: false }));
+      await ctx.env.boundary?.("workspace");
+      await ctx.manifests.remove(key);
+    });
     await ctx.refresh();
     return withJson({ removed: key }, () => ({ removed: key }));
   });

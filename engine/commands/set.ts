@@ -8,6 +8,7 @@ import type { Context } from "../context.ts";
 import { ConfigError } from "../model/errors.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { ObjectManifest, Policy } from "../model/manifest.ts";
+import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
 import { type CallOptions, type FieldChange, type SetReport, withJson } from "../reports.ts";
 import { checkPolicy } from "./add.ts";
@@ -28,7 +29,6 @@ export function setPolicy(
     const chosen = selectKeys(keys === "all" ? undefined : keys, ctx.objects.keys());
     const changed: Record<string, Record<string, FieldChange>> = {};
     const manifests: ObjectManifest[] = [];
-    const texts: Record<string, string | null> = {};
     for (const key of chosen) {
       const object = ctx.object(key);
       const next = checkPolicy({
@@ -38,18 +38,16 @@ export function setPolicy(
       const moved = fields.filter((f) => object.policy[f] !== next[f]);
       if (moved.length === 0) continue;
       changed[key] = Object.fromEntries(moved.map((f) => [f, { from: object.policy[f], to: next[f] }]));
-      texts[key] = await ctx.manifests.text(key) ?? null;
       manifests.push({ ...object, policy: next });
     }
     if (manifests.length > 0) {
-      const pre = { objects: texts, workspace: await ctx.workspaceFile.text() };
-      await ctx.saveManifests(manifests);
       const result = Object.fromEntries(
         Object.entries(changed).map((
           [k, f],
         ) => [k, Object.fromEntries(Object.entries(f).map(([n, c]) => [n, [c.from, c.to]]))]),
       );
-      await ctx.journal.record({ command: "set", result: { changed: result }, pre });
+      const edit = { command: "set", keys: Object.keys(changed), result: { changed: result } };
+      await editManifests(ctx, edit, () => ctx.saveManifests(manifests));
     }
     const unchanged = chosen.filter((k) => !changed[k]);
     return withJson({ changed, unchanged }, () => ({

@@ -116,7 +116,7 @@ export function immutableDrift(
   );
 }
 
-/** Takes a snapshot under the checkout lock already held, and saves the cache where the checkout can be written. */
+/** Reads states; the standing returned has them in its workspace, which the caller saves. */
 export async function takeSnapshot(
   ctx: Context,
   objects: readonly ObjectManifest[],
@@ -125,7 +125,6 @@ export async function takeSnapshot(
   const standing = await standingOf(ctx);
   const read = await readStates(ctx, snapshotTargets(objects, standing), { ...options, standing });
   const workspace = cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() });
-  if (ctx.workspaceFile.persistent) await ctx.saveWorkspace(workspace);
   return { read, standing: { ...standing, workspace } };
 }
 
@@ -139,6 +138,7 @@ export function snapshot(ctx: Context, options: { keys?: readonly string[] } & C
     ctx.requireWholeManifests();
     const keys = selectKeys(options.keys, ctx.objects.keys());
     const { read, standing } = await takeSnapshot(ctx, keys.map((k) => ctx.object(k)), options);
+    await ctx.saveWorkspace(standing.workspace);
     const errors = new Map(read.errors);
     const states: Record<string, State> = {};
     for (const key of keys) {

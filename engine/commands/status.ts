@@ -8,7 +8,7 @@ import { entryOf } from "../files/workspace.ts";
 import type { Verdict } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { tierOfObject } from "../kinds.ts";
-import { reasonOf, renderState } from "../model/errors.ts";
+import { LockError, reasonOf, renderState, TetherError } from "../model/errors.ts";
 import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { withLocks } from "../plan/operation.ts";
@@ -33,11 +33,36 @@ export async function status(ctx: Context, options: StatusOptions = {}): Promise
   const keys = selectKeys(options.keys, universe);
   const objects = keys.flatMap((k) => ctx.objects.get(k) ?? []);
   if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), options });
-  const read = () => takeSnapshot(ctx, objects, options);
-  const taken = ctx.workspaceFile.persistent
-    ? await withLocks(ctx, { command: "status", repository: false, ...pickSignal(options) }, read)
-    : await read();
+  const taken = await lockedWhereWritable(ctx, options, () => takeSnapshot(ctx, objects, options));
   return await report(ctx, keys, { ...taken, options });
+}
+
+/** Reads under the checkout lock and caches; where the checkout cannot be written that costs speed only (L26). */
+async function lockedWhereWritable<T extends { readonly standing: Standing }>(
+  ctx: Context,
+  options: CallOptions,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (!ctx.workspaceFile.persistent) return await read();
+  try {
+    return await withLocks(ctx, { command: "status", repository: false, ...pickSignal(options) }, async () => {
+      const taken = await read();
+      await remember(ctx, taken.standing);
+      return taken;
+    });
+  } catch (error) {
+    if (!(error instanceof LockError) || error.code !== "read-only") throw error;
+    return await read();
+  }
+}
+
+async function remember(ctx: Context, { workspace }: Standing): Promise<void> {
+  try {
+    await ctx.saveWorkspace(workspace);
+  } catch (error) {
+    if (!(error instanceof TetherError) || !["read-only", "disk-full"].includes(error.code)) throw error;
+    ctx.warnings.push(`The states read are not remembered: ${error.message}`);
+  }
 }
 
 interface Seen {

@@ -8,7 +8,7 @@
 import { dirname } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, writeJson } from "../model/json.ts";
-import { syncFolder, writeAll } from "./atomic.ts";
+import { syncFolder, writeAll, writeError } from "./atomic.ts";
 
 const NEWLINE = 0x0a;
 
@@ -25,8 +25,20 @@ export function formatLine(record: JsonObject): string {
   return writeJson(record, { separators: "spaced", ascii: true }) + "\n";
 }
 
-/** Appends a record; when this returns it is durable. The file is made when missing; its folder must exist. */
+/**
+ * Appends a record; when this returns it is durable. The file is made when missing; its folder must exist.
+ *
+ * @throws {TetherError} if it cannot be written; what of it was written is a torn line.
+ */
 export async function appendLine(path: string, record: JsonObject): Promise<void> {
+  try {
+    await append(path, record);
+  } catch (error) {
+    throw writeError(path, error);
+  }
+}
+
+async function append(path: string, record: JsonObject): Promise<void> {
   using file = await Deno.open(path, { read: true, append: true, create: true });
   const size = (await file.stat()).size;
   const torn = size > 0 && !await endsWithNewline(file);

@@ -5,7 +5,7 @@
  */
 
 import { basename, dirname, join } from "node:path";
-import { ConfigError, messageOf } from "../model/errors.ts";
+import { ConfigError, messageOf, TetherError } from "../model/errors.ts";
 
 const encoder = new TextEncoder();
 
@@ -29,12 +29,22 @@ export interface WriteAtomicOptions {
 /**
  * Replaces a file: a reader sees the old text or the new one, also after a crash. The folder must exist. Needs write
  * permission for the file's folder and `tempDir`.
+ *
+ * @throws {TetherError} `read-only`, `disk-full` or `unwritable`; then the old text is still there.
  */
 export async function writeAtomic(
   path: string,
   data: string | Uint8Array,
   options: WriteAtomicOptions = {},
 ): Promise<void> {
+  try {
+    await replace(path, data, options);
+  } catch (error) {
+    throw writeError(path, error);
+  }
+}
+
+async function replace(path: string, data: string | Uint8Array, options: WriteAtomicOptions): Promise<void> {
   const { tempDir, durable = true } = options;
   const mode = options.mode ?? await modeOf(path);
   const how = { durable, ...(mode === undefined ? {} : { mode }) };
@@ -187,9 +197,32 @@ async function tryRename(temp: string, path: string): Promise<boolean> {
   }
 }
 
+/** Returns the error to throw for one that writing a file met. Tether's own and the runtime's refusals pass through. */
+export function writeError(path: string, error: unknown): Error {
+  if (error instanceof TetherError || error instanceof Deno.errors.NotCapable) return error;
+  const [code, hint] = isReadOnly(error)
+    ? ["read-only", "Run it as a user who may write there"]
+    : isFull(error)
+    ? ["disk-full", "Make room on that disk, then run the command again"]
+    : ["unwritable", undefined];
+  return new TetherError(`Cannot write "${path}": ${messageOf(error)}`, {
+    code,
+    hints: hint === undefined ? [] : [hint],
+    details: { file: path },
+    cause: error,
+  });
+}
+
+/** Tells whether an error says that a disk is full, a quota used up, or a file as long as one may be. */
+function isFull(error: unknown): boolean {
+  // The last of the three comes without its code.
+  return ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "") || /\(os error 27\)/.test(messageOf(error));
+}
+
 /** Tells whether an error says that something cannot be written at all: no permission, or a read-only file system. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable ||
+    (error instanceof TetherError && error.code === "read-only") ||
     ["EROFS", "EACCES", "EPERM"].includes(codeOf(error) ?? "");
 }
 

@@ -10,7 +10,7 @@ import { LockError, messageOf } from "../model/errors.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { isoSeconds } from "../model/time.ts";
 import { sleep } from "../io/retry.ts";
-import { isReadOnly, removeIfThere, writeAtomic } from "./atomic.ts";
+import { isReadOnly, removeIfThere, writeAtomic, writeError } from "./atomic.ts";
 
 const POLL_MS = 50;
 
@@ -75,9 +75,10 @@ async function openLock(path: string): Promise<Deno.FsFile> {
     await Deno.mkdir(dirname(path), { recursive: true });
     return await Deno.open(path, { append: true, create: true });
   } catch (error) {
-    if (!isReadOnly(error)) throw error;
+    if (error instanceof Deno.errors.NotCapable || !isReadOnly(error)) throw writeError(path, error);
     throw new LockError(`Cannot lock "${path}": the file cannot be written: ${messageOf(error)}`, {
       code: "read-only",
+      hints: ["Reading works here as it is: to change anything, run it as a user who may write there"],
       details: { lock: path },
       cause: error,
     });

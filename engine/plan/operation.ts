@@ -94,15 +94,31 @@ export async function operate<T>(
     finished = await steps.run(op);
   } catch (error) {
     if (outcomeUnknown(error)) throw error;
-    const result = await steps.compensate?.(error) ?? {};
-    // Exact texts and refs are journaled as they are; what a program said may hold a secret (L39).
-    await op.done({ ...result, failed: redact(messageOf(error)) });
+    await closeFailed(op, error, steps.compensate);
     throw error;
   }
   await ctx.env.boundary?.("done");
   await op.done(finished.result, finished.pre);
   if (finished.error) throw finished.error;
   return finished.value;
+}
+
+/**
+ * Takes back what can be and completes the entry of an operation that failed. Where even that fails, the entry stays open:
+ * what it names counts as referenced until the command is run again, and the user hears of what failed first.
+ */
+async function closeFailed(
+  op: RunningOp,
+  error: unknown,
+  compensate: ((error: unknown) => Promise<JsonObject>) | undefined,
+): Promise<void> {
+  try {
+    const result = await compensate?.(error) ?? {};
+    // Exact texts and refs are journaled as they are; what a program said may hold a secret (L39).
+    await op.done({ ...result, failed: redact(messageOf(error)) });
+  } catch {
+    // Nothing more can be done here.
+  }
 }
 
 /** Tells whether a failure leaves open what was written. */

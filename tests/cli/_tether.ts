@@ -17,6 +17,10 @@ export interface RunOptions {
   readonly input?: string;
   /** Permission flags of the runtime. @default {["-A"]} */
   readonly flags?: readonly string[];
+  /** A program, with its arguments, that starts the runtime in its own place: see `tests/helpers/powers.ts`. */
+  readonly through?: readonly string[];
+  /** Whether the variables of `env` are all there are. @default {false} */
+  readonly clearEnv?: boolean;
 }
 
 /** What a run printed, and how it ended. */
@@ -46,10 +50,12 @@ export function spawnTether(
   args: readonly string[],
   options: RunOptions & { readonly cwd: string },
 ): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", ...options.flags ?? ["-A"], MAIN, ...args],
+  const [program = Deno.execPath(), ...rest] = [...options.through ?? [], Deno.execPath()];
+  return new Deno.Command(program, {
+    args: [...rest, "run", "--quiet", "--no-prompt", ...options.flags ?? ["-A"], MAIN, ...args],
     cwd: options.cwd,
     env: { ...options.env },
+    clearEnv: options.clearEnv ?? false,
     stdin: options.input === undefined ? "null" : "piped",
     stdout: "piped",
     stderr: "piped",
