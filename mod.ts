@@ -24,6 +24,7 @@
 
 export { Dataset, type DatasetOptions, type DatasetPlans, type VerifyRun } from "./engine/dataset.ts";
 export type { AddOptions } from "./engine/commands/add.ts";
+export { listBackends } from "./engine/commands/backends.ts";
 export type { CommitOptions } from "./engine/commands/commit.ts";
 export type { CommitPlanOptions } from "./engine/commands/commit_plan.ts";
 export type { LogOptions } from "./engine/commands/log.ts";
