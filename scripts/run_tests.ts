@@ -76,10 +76,10 @@ async function work(): Promise<void> {
 async function run(job: Job): Promise<{ code: number; counts: Counts; text: string }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--quiet", ...job.args, ...flags],
-    env: { NO_COLOR: "1" },
     stdin: "null",
   }).output();
-  const text = new TextDecoder().decode(stdout);
+  // deno-lint-ignore no-control-regex
+  const text = new TextDecoder().decode(stdout).replace(/\x1b\[[0-9;]*m/g, "");
   const summary = /(\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(?: \| (\d+) ignored)?/.exec(
     text.slice(-4000),
   );
