@@ -5,6 +5,7 @@
  */
 
 import { type ChildEnv, run, type RunResult, spawn } from "../engine/io/process.ts";
+import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
 
 /** Variables that name a repository, an index or an object store: what git calls its local variables (L16). */
@@ -116,6 +117,14 @@ export class Git {
 
 /** Returns the error of a git that ended badly. */
 export function gitFailure(doing: string, stderr: string, code: number): VcsError {
+  const foreign = /detected dubious ownership in repository at '(.*)'/.exec(stderr)?.[1];
+  if (foreign !== undefined) {
+    return new VcsError(`Cannot ${doing}: "${foreign}" belongs to another user`, {
+      code: "not-owner",
+      hints: [`git config --global --add safe.directory ${shellQuote(foreign)}`],
+      details: { exit_code: code },
+    });
+  }
   const detail = stderr.replace(/^(fatal|error): /, "") || `git ended with code ${code}`;
   return new VcsError(`Cannot ${doing}: ${detail}`, { details: { exit_code: code } });
 }
