@@ -22,17 +22,31 @@
  * @module
  */
 
-export { Dataset, type DatasetOptions, type DatasetPlans, type VerifyRun } from "./engine/dataset.ts";
+export {
+  type AppliedReport,
+  Dataset,
+  type DatasetOptions,
+  type DatasetPlans,
+  type DropOptions,
+  type VerifyRun,
+} from "./engine/dataset.ts";
 export type { AddOptions } from "./engine/commands/add.ts";
 export { listBackends } from "./engine/commands/backends.ts";
 export type { CommitOptions } from "./engine/commands/commit.ts";
 export type { CommitPlanOptions } from "./engine/commands/commit_plan.ts";
+export type { DropRequest } from "./engine/commands/drop_plan.ts";
+export type { GcRequest } from "./engine/commands/gc_input.ts";
 export type { LogOptions } from "./engine/commands/log.ts";
 export type { NewOptions } from "./engine/commands/new.ts";
 export type { NewRequest } from "./engine/commands/new_target.ts";
 export type { OpenedFacts, OpenedHandle, OpenObjectOptions } from "./engine/commands/open.ts";
 export type { PermissionsReport } from "./engine/commands/permissions.ts";
+export type { PromoteRequest } from "./engine/commands/promote_plan.ts";
+export type { PullOptions } from "./engine/commands/pull.ts";
+export type { RepairRequest } from "./engine/commands/repair.ts";
+export type { RestoreRequest } from "./engine/commands/restore_plan.ts";
 export type { StatusOptions } from "./engine/commands/status.ts";
+export type { UndoOptions } from "./engine/commands/undo.ts";
 export type { VerifyOptions } from "./engine/commands/verify.ts";
 export { type EngineEnv, REAL_ENV } from "./engine/env.ts";
 export type { DatasetConfig } from "./engine/files/config.ts";

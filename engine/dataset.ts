@@ -66,19 +66,55 @@ import type {
 } from "./reports.ts";
 import { staleKeys } from "./state.ts";
 
-/** Options of {@link Dataset.open}. */
+/**
+ * Options of {@link Dataset.open}.
+ *
+ * @example Wait less for another tether
+ * ```ts
+ * import { Dataset, type DatasetOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * const options: DatasetOptions = { lockTimeoutMs: 1000 };
+ * await using ds = await Dataset.init(cwd, options);
+ * assert.equal(ds.objects.size, 0);
+ * ```
+ */
 export interface DatasetOptions {
+  /** Stops the reading that opening takes; later calls take signals of their own. */
   readonly signal?: AbortSignal;
   /**
    * Milliseconds to wait for another tether in this checkout; twice as long for one in the repository.
    * @default {30000}
    */
   readonly lockTimeoutMs?: number;
-  /** Clock, ids and environment. @default {the real ones} */
+  /**
+   * Clock, ids and environment.
+   * @default {REAL_ENV}
+   */
   readonly env?: EngineEnv;
 }
 
-/** Plans of a dataset's writing commands: what each would do, with nothing written. */
+/**
+ * Plans of a dataset's writing commands: what each would do, with nothing written.
+ *
+ * @example Look before committing
+ * ```ts
+ * import { Dataset, type DatasetPlans } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempDir() } });
+ * const plans: DatasetPlans = ds.plan;
+ * const plan = await plans.commit({ message: "Baseline" });
+ * assert.deepEqual(plan.writes.map((a) => a.op), ["record", "vcs-commit"]);
+ * ```
+ */
 export interface DatasetPlans {
   /** Plans a commit. */
   commit(options: CommitPlanOptions): Promise<Plan>;
@@ -96,7 +132,25 @@ export interface DatasetPlans {
   drop(options: DropRequest & CallOptions): Promise<Plan>;
 }
 
-/** What applying a plan returns: the report of its command. */
+/**
+ * What applying a plan returns: the report of the command the plan is for.
+ *
+ * @example Apply a plan from a file
+ * ```ts
+ * import { type AppliedReport, Dataset, Plan } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempDir() } });
+ * const file = (await ds.plan.commit({ message: "Baseline" })).text();
+ *
+ * const report: AppliedReport = await ds.apply(Plan.fromJSON(file));
+ * assert("vcsCommit" in report && report.vcsCommit !== null);
+ * ```
+ */
 export type AppliedReport =
   | CommitReport
   | NewReport
@@ -106,10 +160,40 @@ export type AppliedReport =
   | PromoteReport
   | DropReport;
 
-/** Options of {@link Dataset.drop}. */
+/**
+ * Options of {@link Dataset.drop}.
+ *
+ * @example Say where to go from the bookmark that is dropped
+ * ```ts
+ * import type { DropOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const options: DropOptions = { to: "main", forcePrune: false };
+ * assert.equal(options.to, "main");
+ * ```
+ */
 export type DropOptions = Omit<DropRequest, "bookmark"> & CallOptions;
 
-/** A run of `verify`: await it for the report, or iterate it for the entries. */
+/**
+ * A run of `verify`: await it for the report, or iterate it for the entries.
+ *
+ * @example Await the whole, or look at one after another
+ * ```ts
+ * import { Dataset, type VerifyRun } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * const run: VerifyRun = ds.verify({ deep: true });
+ * for await (const { label, status } of run) assert.equal(`${label} ${status}`, "m ok");
+ * assert((await run).ok);
+ * ```
+ */
 export interface VerifyRun extends AsyncIterable<VerifyEntry>, PromiseLike<VerifyReport> {}
 
 /**
@@ -117,6 +201,24 @@ export interface VerifyRun extends AsyncIterable<VerifyEntry>, PromiseLike<Verif
  *
  * Needs read permission for the checkout and the folder its repository shares, write permission for both to change
  * anything, permission to run git, and what its objects need ({@link Dataset.permissions} says what that is).
+ *
+ * @example Register a folder, commit it, and open it
+ * ```ts
+ * import { Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const uri = await Deno.makeTempDir();
+ * await ds.add({ key: "raw", kind: "file", locator: { uri } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * await using handle = await ds.open("raw");
+ * assert.equal(handle.address(), uri);
+ * assert.equal((await ds.status()).objects[0]?.state, "clean");
+ * ```
  */
 export class Dataset implements AsyncDisposable {
   readonly #ctx: Context;
@@ -138,9 +240,13 @@ export class Dataset implements AsyncDisposable {
   }
 
   /**
-   * Opens the dataset at or above a folder.
+   * Opens an object; the handle has its native address. Makes the branch that {@link Dataset.new} decided on, where it
+   * is to be written.
    *
-   * @throws {ConfigError} if there is none, or its format is not this tether's.
+   * @throws {StaleWorkingCopyError} if it is to be written and there is no bookmark to write on.
+   * @throws {CapabilityError} if it is to be written and has no branches.
+   * @throws {PinDriftError} if the pin of the revision names another state.
+   * @throws {SandboxError} if the process was not granted what the object needs.
    */
   static async open(path: string | URL = ".", options: DatasetOptions = {}): Promise<Dataset> {
     return new Dataset(await openContext(fromFileUrl(path), options));
@@ -196,7 +302,11 @@ export class Dataset implements AsyncDisposable {
     return await status(this.#ctx, options);
   }
 
-  /** Reads the states of objects, and caches them. @throws {MultiObjectError} naming each that could not be read. */
+  /**
+   * Reads the states of objects, and caches them.
+   *
+   * @throws {MultiObjectError} naming each that could not be read, or that changed though it is immutable.
+   */
   async snapshot(options: { keys?: readonly string[] } & CallOptions = {}): Promise<SnapshotReport> {
     return await snapshot(this.#ctx, options);
   }
@@ -221,7 +331,11 @@ export class Dataset implements AsyncDisposable {
     return await diff(this.#ctx, { ...options, ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) });
   }
 
-  /** Reads an object's own history, newest first. */
+  /**
+   * Reads an object's own history, newest first.
+   *
+   * @throws {CapabilityError} if its kind keeps none.
+   */
   async log(key: string, options: LogOptions = {}): Promise<LogReport> {
     return await log(this.#ctx, key, options);
   }
@@ -236,7 +350,12 @@ export class Dataset implements AsyncDisposable {
     return await ops(this.#ctx, options);
   }
 
-  /** Registers an object. Contacts no store. */
+  /**
+   * Registers an object. Contacts no store.
+   *
+   * @throws {InvalidLocatorError} if the address can be none, or holds a secret.
+   * @throws {ConfigError} if the key is taken or malformed, or the kind is not known.
+   */
   async add(options: AddOptions): Promise<AddReport> {
     return await add(this.#ctx, options);
   }
@@ -246,17 +365,28 @@ export class Dataset implements AsyncDisposable {
     return await remove(this.#ctx, key);
   }
 
-  /** Changes the policy of objects. Contacts no store. */
+  /** Changes the policy of objects; the next commit applies it. Contacts no store. */
   async setPolicy(keys: readonly string[] | "all", policy: Partial<Policy>): Promise<SetReport> {
     return await setPolicy(this.#ctx, keys, policy);
   }
 
-  /** Pins what moved, writes it into the manifests and commits them. */
+  /**
+   * Pins what moved, writes it into the manifests and commits them. Without anything to record nothing happens.
+   *
+   * @throws {StaleWorkingCopyError} if the working copy is not on the bookmark, or a branch stands for something else.
+   * @throws {MultiObjectError} if a store could not be read or pinned; pins made by then are taken back.
+   * @throws {UnpinnedStateError} if `strict` is set and a state could not be read back.
+   */
   async commit(options: CommitOptions): Promise<CommitReport> {
     return await commit(this.#ctx, options);
   }
 
-  /** Goes to a bookmark and gives each system the branch that stands for it. */
+  /**
+   * Goes to a bookmark and gives each system the branch that stands for it.
+   *
+   * @throws {StaleWorkingCopyError} if another live checkout holds the bookmark.
+   * @throws {MultiObjectError} if an object refuses, such as over writes that no commit recorded; then nothing is done.
+   */
   async new(options: NewOptions = {}): Promise<NewReport> {
     return await newBookmark(this.#ctx, options);
   }
@@ -266,7 +396,11 @@ export class Dataset implements AsyncDisposable {
     return await (await import("./commands/pull.ts")).pull(this.#ctx, options);
   }
 
-  /** Takes branches of the bookmark back to what a revision recorded, or to a state of their own store. */
+  /**
+   * Takes branches of the bookmark back to what a revision recorded, or to a state of their own store.
+   *
+   * @throws {MultiObjectError} if an object refuses, such as over writes that no commit recorded; then nothing is done.
+   */
   async restore(
     keys: readonly string[],
     options: Omit<RestoreRequest, "keys"> & CallOptions,
@@ -396,12 +530,16 @@ export class Dataset implements AsyncDisposable {
     }
   }
 
-  /** Returns the Deno flags that some objects need. */
+  /** Returns the Deno flags that some objects, the dataset's own files and its version control need. */
   async permissions(options: { keys?: readonly string[]; access?: Access } = {}): Promise<PermissionsReport> {
     return await permissions(this.#ctx, options);
   }
 
-  /** Returns the keys selectors name. @throws {ConfigError} if one names nothing. */
+  /**
+   * Returns the keys selectors name: `raw/` is all below it, none at all is every key.
+   *
+   * @throws {ConfigError} if one names nothing.
+   */
   selectKeys(selectors: readonly string[] | undefined, among: Iterable<string> = this.objects.keys()): string[] {
     return selectKeys(selectors, among);
   }

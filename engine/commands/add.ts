@@ -21,17 +21,53 @@ import { type AddReport, type CallOptions, withJson } from "../reports.ts";
 import { absoluteLocator } from "./locators.ts";
 import { pickSignal } from "./snapshot.ts";
 
-/** Options of {@link add}. */
+/**
+ * Options of {@link add}.
+ *
+ * @example Register a folder under a key of its own
+ * ```ts
+ * import { type AddOptions, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const options: AddOptions = {
+ *   key: "raw/plate1",
+ *   kind: "file",
+ *   locator: { uri: "plate1" },
+ *   policy: { file: "versioned" },
+ *   base: "/data",
+ * };
+ * await ds.add(options);
+ * assert.equal(ds.objects.get("raw/plate1")?.locator["uri"], "/data/plate1");
+ * ```
+ */
 export interface AddOptions extends CallOptions {
-  /** Default: derived from the locator's last segment. */
+  /**
+   * What to call the object: segments joined by `/`.
+   * @default {the last segment of its path or URI}
+   */
   readonly key?: string;
+  /** One of {@link knownKinds}. */
   readonly kind: string;
+  /** Where it is, in the fields of its kind: `uri` or `path` for most. */
   readonly locator: Locator;
-  /** Default: `[defaults]` of tether.toml. */
+  /**
+   * Fields that differ from the dataset's `[defaults]`.
+   * @default {{}}
+   */
   readonly policy?: Partial<Policy>;
-  /** Registers the object at this position of its history. */
+  /**
+   * An id of its history to stay at, as {@link LogEntry.id}.
+   * @default {the newest}
+   */
   readonly at?: string;
-  /** Folder that relative paths are relative to. @default {the working folder} */
+  /**
+   * Absolute folder that relative paths are relative to.
+   * @default {the working folder}
+   */
   readonly base?: string;
 }
 
@@ -77,7 +113,11 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
   });
 }
 
-/** Checks a policy. @throws {ConfigError} naming the value and those that are allowed. */
+/**
+ * Checks a policy.
+ *
+ * @throws {ConfigError} naming the value and those that are allowed.
+ */
 export function checkPolicy(policy: Policy): Policy {
   const allowed = { file: ["immutable", "versioned"], pin: ["native", "record"] } as const;
   for (const field of ["file", "pin"] as const) {

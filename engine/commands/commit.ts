@@ -23,9 +23,29 @@ import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_
 import { commitPaths } from "./commit_paths.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
-/** Options of {@link commit}. */
+/**
+ * Options of {@link commit}.
+ *
+ * @example Write manifests, and leave the git commit to somebody else
+ * ```ts
+ * import { type CommitOptions, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * const options: CommitOptions = { message: "Baseline", vcs: false };
+ * const { vcsCommit, pinned } = await ds.commit(options);
+ * assert.deepEqual([vcsCommit, Object.keys(pinned)], [null, ["m"]]);
+ * ```
+ */
 export interface CommitOptions extends CommitPlanOptions {
-  /** `false` writes manifests and makes no VCS commit. @default {true} */
+  /**
+   * `false` writes manifests and makes no VCS commit.
+   * @default {true}
+   */
   readonly vcs?: boolean;
 }
 

@@ -28,16 +28,47 @@ import { type Bound, eachObjectOrThrow, wantsPin } from "./fan_out.ts";
 import { manifestsOf } from "../revision.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
-/** Options of a commit's plan. */
+/**
+ * Options of a commit's plan.
+ *
+ * @example Commit a part
+ * ```ts
+ * import { type CommitPlanOptions, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw/plate1", kind: "file", locator: { uri: await Deno.makeTempDir() } });
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * const options: CommitPlanOptions = { message: "Raw data", keys: ["raw/"] };
+ * const plan = await ds.plan.commit(options);
+ * assert.deepEqual(plan.actions.map((a) => a.key), ["raw/plate1", ""]);
+ * ```
+ */
 export interface CommitPlanOptions extends CallOptions {
+  /** The message of the commit in version control. */
   readonly message: string;
-  /** Selectors; none means every object. */
+  /**
+   * Keys, and prefixes that end in `/`.
+   * @default {every object}
+   */
   readonly keys?: readonly string[];
-  /** Refuses Observed objects. @default {false} */
+  /**
+   * Refuses objects whose state could not be read back.
+   * @default {false}
+   */
   readonly strict?: boolean;
-  /** Skips quiescence checks. @default {false} */
+  /**
+   * Commits although writers are active, where a kind can tell.
+   * @default {false}
+   */
   readonly force?: boolean;
-  /** `false` uses cached states. @default {true} */
+  /**
+   * Reads the stores; `false` takes what was read last.
+   * @default {true}
+   */
   readonly snapshot?: boolean;
 }
 
@@ -73,7 +104,11 @@ export interface Selection {
   readonly removed: readonly string[];
 }
 
-/** Resolves the selectors of a commit. @throws {ConfigError} if one matches nothing. */
+/**
+ * Resolves the selectors of a commit.
+ *
+ * @throws {ConfigError} if one matches nothing.
+ */
 export async function selectForCommit(ctx: Context, selectors: readonly string[] | undefined): Promise<Selection> {
   if (!selectors || selectors.length === 0) {
     ctx.requireWholeManifests();

@@ -16,12 +16,39 @@ import { manifestsOf } from "../revision.ts";
 import { action, type GcScope } from "./gc_input.ts";
 import { historyPreconditions, planGc } from "./gc_plan.ts";
 
-/** What to drop. */
+/**
+ * What to drop.
+ *
+ * @example Plan throwing a bookmark away
+ * ```ts
+ * import { Dataset, type DropRequest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ * await ds.new({ bookmark: "attempt" });
+ *
+ * const request: DropRequest = { bookmark: "attempt" };
+ * const { actions } = await ds.plan.drop(request);
+ * assert.deepEqual(actions.map((a) => a.op), ["leave-bookmark", "delete-bookmark"]);
+ * ```
+ */
 export interface DropRequest {
+  /** The bookmark to throw away; never the trunk. */
   readonly bookmark: string;
-  /** Where this checkout goes when it is on the bookmark. Default: the trunk. */
+  /**
+   * Where this checkout goes when it is on the bookmark.
+   * @default {the trunk}
+   */
   readonly to?: string;
-  /** Deletes branches and loses recorded states although nothing else keeps them. @default {false} */
+  /**
+   * Deletes branches and loses recorded states although nothing else keeps them.
+   * @default {false}
+   */
   readonly forcePrune?: boolean;
 }
 

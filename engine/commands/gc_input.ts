@@ -10,15 +10,43 @@ import type { ObjectManifest } from "../model/manifest.ts";
 import type { Action } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
 
-/** What `gc` is asked to do. */
+/**
+ * What `gc` is asked to do.
+ *
+ * @example Look at the branches of bookmarks that are gone
+ * ```ts
+ * import { Dataset, type GcRequest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const request: GcRequest = { pruneBookmarks: true, keepBookmarks: ["relabel"] };
+ * const plan = await ds.gc(request);
+ * assert(plan.isEmpty);
+ * ```
+ */
 export interface GcRequest {
-  /** Releases unreferenced pins that this clone did not make too. @default {false} */
+  /**
+   * Releases unreferenced pins that this clone did not make too.
+   * @default {false}
+   */
   readonly releaseForeign?: boolean;
-  /** Judges the branches of bookmarks that are gone. @default {false} */
+  /**
+   * Judges the branches of bookmarks that are gone.
+   * @default {false}
+   */
   readonly pruneBookmarks?: boolean;
-  /** Bookmarks that live elsewhere only. */
+  /**
+   * Bookmarks that live elsewhere only, whose branches stay.
+   * @default {[]}
+   */
   readonly keepBookmarks?: readonly string[];
-  /** Deletes branches although data is lost. Needs `pruneBookmarks`. @default {false} */
+  /**
+   * Deletes branches although that loses data. Needs `pruneBookmarks`.
+   * @default {false}
+   */
   readonly forcePrune?: boolean;
 }
 

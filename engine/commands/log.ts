@@ -14,11 +14,33 @@ import { requireStorePermissions } from "./granted.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
 import { absoluteLocator } from "./locators.ts";
 
-/** Options of {@link log}. */
+/**
+ * Options of {@link log}.
+ *
+ * @example Read the two newest entries of one branch
+ * ```ts
+ * import { Dataset, type LogOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const options: LogOptions = { ref: "main", limit: 2 };
+ * const { entries } = await ds.logOf("memory", { system: "m" }, options);
+ * assert.equal(entries.length, 1);
+ * ```
+ */
 export interface LogOptions extends CallOptions {
-  /** Default: the working ref, else `at`, else the base. */
+  /**
+   * A native ref of the store.
+   * @default {the working ref, else `at`, else the base}
+   */
   readonly ref?: string;
-  /** @default {20} */
+  /**
+   * The most entries, from 1.
+   * @default {20}
+   */
   readonly limit?: number;
 }
 

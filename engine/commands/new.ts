@@ -25,7 +25,26 @@ import { planNew } from "./new_plan.ts";
 import { type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
 import { pickSignal } from "./snapshot.ts";
 
-/** Options of {@link newBookmark}. */
+/**
+ * Options of {@link newBookmark}.
+ *
+ * @example Go back to the trunk
+ * ```ts
+ * import { Dataset, type NewOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ * await ds.new({ bookmark: "relabel" });
+ *
+ * const options: NewOptions = { rev: ds.config.trunk, signal: AbortSignal.timeout(60_000) };
+ * assert((await ds.new(options)).trunk);
+ * ```
+ */
 export type NewOptions = NewRequest & CallOptions;
 
 /** Plans and applies `new` under one hold of the locks. */

@@ -12,17 +12,62 @@ import { operands, shellQuote } from "../io/shell.ts";
 import { bookmarkHolders } from "../checkouts.ts";
 import { manifestsOf } from "../revision.ts";
 
-/** What the user asked `new` for. */
+/**
+ * What the user asked `new` for.
+ *
+ * @example Start a bookmark with all its branches
+ * ```ts
+ * import { Dataset, type NewRequest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * const request: NewRequest = { bookmark: "relabel", eager: true };
+ * assert.deepEqual(Object.keys((await ds.new(request)).workingRefs), ["m"]);
+ * ```
+ */
 export interface NewRequest {
+  /**
+   * Where to go: a bookmark, or any commit, which makes the checkout read-only.
+   * @default {stay}
+   */
   readonly rev?: string;
-  /** Creates this bookmark. */
+  /** Creates this bookmark, at `rev` or here. */
   readonly bookmark?: string;
+  /**
+   * Works on a bookmark that another live checkout holds, and on branches with its writes.
+   * @default {false}
+   */
   readonly shared?: boolean;
+  /**
+   * Keeps the branches as they are, and only takes in what the manifests say now.
+   * @default {false}
+   */
   readonly keep?: boolean;
-  /** Default: `[new] fork`. */
+  /**
+   * Makes all branches now; otherwise the first writable open makes each.
+   * @default {`[new] fork` of tether.toml}
+   */
   readonly eager?: boolean;
+  /**
+   * Waits also with branches of states that no pin holds.
+   * @default {false}
+   */
   readonly deferRecord?: boolean;
+  /**
+   * Throws away writes that no commit recorded.
+   * @default {false}
+   */
   readonly discard?: boolean;
+  /**
+   * Takes branches the stores already have for the bookmark, whatever they hold.
+   * @default {false}
+   */
   readonly adopt?: boolean;
 }
 

@@ -37,27 +37,93 @@ import { staleKeys, workingRefOf } from "../state.ts";
 import { objectAt } from "../revision.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
 
-/** Options of {@link open}. */
+/**
+ * Options of {@link open}.
+ *
+ * @example Open what a commit recorded
+ * ```ts
+ * import { Dataset, type OpenObjectOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * const { vcsCommit, pinned } = await ds.commit({ message: "Baseline" });
+ *
+ * const options: OpenObjectOptions = { rev: vcsCommit ?? "HEAD" };
+ * await using handle = await ds.open("m", options);
+ * assert.deepEqual([handle.readOnly, handle.ref], [true, pinned["m"]]);
+ * ```
+ */
 export interface OpenObjectOptions extends CallOptions {
-  /** Read-only at what this commit recorded. Default: `$TETHER_REV`. */
+  /**
+   * Read-only at what this commit recorded.
+   * @default {the variable `TETHER_REV`}
+   */
   readonly rev?: string;
-  /** Default: writable for a Forkable object, else read-only. */
+  /**
+   * Whether nothing will be written through it.
+   * @default {`false` for a Forkable object, else `true`}
+   */
   readonly readOnly?: boolean;
 }
 
-/** What the engine knows of an opened object besides its handle. */
+/**
+ * What the engine knows of an opened object besides its handle.
+ *
+ * @example See what is behind an address
+ * ```ts
+ * import { Dataset, type OpenedFacts } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * await using handle = await ds.open("m", { rev: "HEAD" });
+ * const facts: OpenedFacts = handle;
+ * assert.deepEqual([facts.object, facts.state, facts.pinned], ["m", { snapshot_id: "m:s0" }, true]);
+ * ```
+ */
 export interface OpenedFacts {
   /** The dataset key. */
   readonly object: string;
+  /** The locator's own text. */
   readonly uri: string;
   /** The branch or tag to check out; `null` when there is none. */
   readonly ref: string | null;
+  /** What was recorded and is opened; `null` for a branch that is written or moves. */
   readonly state: State | null;
+  /** Whether a pin holds what is opened. */
   readonly pinned: boolean;
 }
 
-/** An opened object: the backend's handle, and where it stands in the dataset. */
+/**
+ * An opened object: the backend's handle, and where it stands in the dataset.
+ *
+ * @example Hand an address to another program
+ * ```ts
+ * import { Dataset, type OpenedHandle } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const uri = await Deno.makeTempDir();
+ * await ds.add({ key: "raw", kind: "file", locator: { uri } });
+ * await using handle: OpenedHandle = await ds.open("raw");
+ * const { object, address, read_only } = handle.toJSON();
+ * assert.deepEqual({ object, address, read_only }, { object: "raw", address: uri, read_only: true });
+ * ```
+ */
 export interface OpenedHandle extends Handle, OpenedFacts {
+  /** What `open --json` prints: never a password. */
   toJSON(): HandleJson & OpenedFacts & { readonly [key: string]: Json };
   /** The backend's own handle, with its live objects. */
   readonly native: Handle;

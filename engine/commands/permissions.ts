@@ -12,12 +12,30 @@ import { denoFlags, EVERY_VARIABLE, unionNeeds } from "../permissions.ts";
 import { type Report, withJson } from "../reports.ts";
 import { needsOf } from "./granted.ts";
 
-/** Report of `permissions`. */
+/**
+ * Report of `permissions`.
+ *
+ * @example Start a program with just the right flags
+ * ```ts
+ * import { Dataset, type PermissionsReport } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: "/data/raw" } });
+ * const report: PermissionsReport = await ds.permissions({ keys: ["raw"], access: "read" });
+ * const read = report.flags.find((f) => f.startsWith("--allow-read="));
+ * assert(read?.split("=")[1]?.split(",").includes("/data/raw"));
+ * ```
+ */
 export interface PermissionsReport extends Report {
+  /** How much the flags allow. */
   readonly access: Access;
   /** Flags for `deno run`, not quoted for a shell. */
   readonly flags: readonly string[];
-  /** Objects whose native code or subprocess does I/O that Deno's checks do not see. */
+  /** Keys of objects whose native code or subprocess does I/O that Deno's checks do not see. */
   readonly ambient: readonly string[];
 }
 

@@ -24,15 +24,46 @@ import { action } from "./gc_input.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { pickSignal } from "./snapshot.ts";
 
-/** What to land, and how. */
+/**
+ * What to land, and how.
+ *
+ * @example Plan landing without any merge
+ * ```ts
+ * import { Dataset, type PromoteRequest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ * await ds.new({ bookmark: "relabel" });
+ *
+ * const request: PromoteRequest = { strategy: "ff" };
+ * assert((await ds.plan.promote(request)).isEmpty);
+ * ```
+ */
 export interface PromoteRequest {
-  /** Selectors; none means everything, and the trunk bookmark with it. */
+  /**
+   * Keys, and prefixes that end in `/`.
+   * @default {every object, and the trunk bookmark with them}
+   */
   readonly keys?: readonly string[];
-  /** Lands what this dataset commit pinned; never moves the trunk bookmark. */
+  /**
+   * Lands what this dataset commit pinned; never moves the trunk bookmark.
+   * @default {what the bookmark's newest commit pinned}
+   */
   readonly rev?: string;
-  /** @default {"auto"} */
+  /**
+   * `ff` only moves forward, `merge` always merges, `auto` moves forward where it can.
+   * @default {"auto"}
+   */
   readonly strategy?: "auto" | "ff" | "merge";
-  /** For systems that record a merge message. */
+  /**
+   * For systems that record a merge message.
+   * @default {`tether promote` and the revision, or the id of this checkout}
+   */
   readonly message?: string;
 }
 

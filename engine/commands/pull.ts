@@ -18,13 +18,38 @@ import { planRecording, requireOnBookmark } from "./commit_plan.ts";
 import type { Outcomes } from "./fan_out.ts";
 import { cacheStates, immutableDrift, pickSignal, readStates, standingOf } from "./snapshot.ts";
 
-/** Options of {@link pull}. */
+/**
+ * Options of {@link pull}.
+ *
+ * @example Take in one folder only
+ * ```ts
+ * import { Dataset, type PullOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const uri = await Deno.makeTempFile();
+ * await ds.add({ key: "raw", kind: "file", locator: { uri }, policy: { file: "versioned" } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * const options: PullOptions = { keys: ["raw"], message: "Nightly" };
+ * assert.deepEqual((await ds.pull(options)).unchanged, ["raw"]);
+ * ```
+ */
 export interface PullOptions extends CallOptions {
   /** The bookmark that is expected here; another one is refused. */
   readonly bookmark?: string;
-  /** Selectors; none means every object. */
+  /**
+   * Keys, and prefixes that end in `/`.
+   * @default {every object}
+   */
   readonly keys?: readonly string[];
-  /** Default: `pull <bookmark>: <n> object(s)`. */
+  /**
+   * The message of the commit.
+   * @default {`pull <bookmark>: <n> object(s)`}
+   */
   readonly message?: string;
 }
 

@@ -32,11 +32,32 @@ import { pickSignal, standingOf } from "./snapshot.ts";
 import { finishing } from "./undo.ts";
 import { checkPins } from "./verify.ts";
 
-/** What to repair. */
+/**
+ * What to repair.
+ *
+ * @example Plan repairing what every commit needs
+ * ```ts
+ * import { Dataset, type RepairRequest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const request: RepairRequest = { allHistory: true };
+ * assert((await ds.plan.repair(request)).isEmpty);
+ * ```
+ */
 export interface RepairRequest {
-  /** Selectors; none means every object. */
+  /**
+   * Keys, and prefixes that end in `/`.
+   * @default {every object}
+   */
   readonly keys?: readonly string[];
-  /** The pins of every commit, not only those of the working tree. @default {false} */
+  /**
+   * The pins of every commit, not only those of the working tree.
+   * @default {false}
+   */
   readonly allHistory?: boolean;
 }
 

@@ -24,14 +24,37 @@ import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { pickSignal } from "./snapshot.ts";
 
-/** What to restore, and from where. Exactly one of `from` and `at`. */
+/**
+ * What to restore, and from where. Exactly one of `from` and `at`.
+ *
+ * @example Plan going back to an older commit
+ * ```ts
+ * import { Dataset, type RestoreRequest } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ * await ds.new({ bookmark: "relabel", eager: true });
+ *
+ * const request: RestoreRequest = { keys: ["m"], from: ds.config.trunk };
+ * assert.equal((await ds.plan.restore(request)).command, "restore");
+ * ```
+ */
 export interface RestoreRequest {
+  /** Keys, and prefixes that end in `/`; at least one. */
   readonly keys: readonly string[];
-  /** The revision whose recorded states the branches go back to. */
+  /** The revision whose recorded states the branches go back to; either this or `at`. */
   readonly from?: string;
-  /** A native ref or state in the object's own store; the ref itself is never moved. */
+  /** A native ref or state in the object's own store, which is never moved itself; either this or `from`. */
   readonly at?: string;
-  /** Throws unpinned writes away. @default {false} */
+  /**
+   * Throws away writes that no commit recorded.
+   * @default {false}
+   */
   readonly discard?: boolean;
 }
 

@@ -19,10 +19,34 @@ import { bookmarkDrift, vcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
 import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
 
-/** Options of {@link status}. */
+/**
+ * Options of {@link status}.
+ *
+ * @example Ask about one folder of keys
+ * ```ts
+ * import { Dataset, type StatusOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw/plate1", kind: "file", locator: { uri: "/data/plate1" } });
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * const options: StatusOptions = { keys: ["raw/"] };
+ * assert.deepEqual((await ds.status(options)).objects.map((o) => o.key), ["raw/plate1"]);
+ * ```
+ */
 export interface StatusOptions extends CallOptions {
+  /**
+   * Keys, and prefixes that end in `/`.
+   * @default {every object}
+   */
   readonly keys?: readonly string[];
-  /** Whether to read states. Default: `[snapshot] auto`. */
+  /**
+   * Whether to read the stores first.
+   * @default {`[snapshot] auto` of tether.toml}
+   */
   readonly snapshot?: boolean;
 }
 

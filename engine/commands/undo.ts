@@ -18,11 +18,37 @@ import { revertBranches } from "./undo_branches.ts";
 import type { Outcome, Target } from "./undo_input.ts";
 import { revertCommit, revertGc, revertManifests } from "./undo_files.ts";
 
-/** Options of {@link undo}. */
+/**
+ * Options of {@link undo}.
+ *
+ * @example Take one operation back, whatever came after it
+ * ```ts
+ * import { Dataset, type UndoOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: "/data/raw" } });
+ * await ds.add({ key: "more", kind: "file", locator: { uri: "/data/more" } });
+ * const { ops } = await ds.ops();
+ *
+ * const options: UndoOptions = { op: ops.at(-1)?.id ?? "" };
+ * await ds.undo(options);
+ * assert.deepEqual([...ds.objects.keys()], ["more"]);
+ * ```
+ */
 export interface UndoOptions extends CallOptions {
-  /** Id of the operation, or the beginning of it. Default: the newest that is neither an undo nor undone. */
+  /**
+   * Id of the operation, or the beginning of it.
+   * @default {the newest that is neither an undo nor undone}
+   */
   readonly op?: string;
-  /** Deletes branches the operation made although they were written to. @default {false} */
+  /**
+   * Deletes branches the operation made although they were written to.
+   * @default {false}
+   */
   readonly discard?: boolean;
 }
 

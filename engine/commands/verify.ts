@@ -19,16 +19,51 @@ import { requireStorePermissions } from "./granted.ts";
 import { manifestsAt } from "../revision.ts";
 import { pickSignal } from "./snapshot.ts";
 
-/** Options of {@link verify}. */
+/**
+ * Options of {@link verify}.
+ *
+ * @example Check everything that was ever recorded
+ * ```ts
+ * import { Dataset, type VerifyOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * const { vcsCommit } = await ds.commit({ message: "Baseline" });
+ *
+ * const options: VerifyOptions = { allHistory: true, deep: true };
+ * const { entries } = await ds.verify(options);
+ * assert.equal(entries[0]?.label, `${vcsCommit?.slice(0, 12)}:m`);
+ * ```
+ */
 export interface VerifyOptions extends CallOptions {
+  /**
+   * Keys, and prefixes that end in `/`.
+   * @default {every object}
+   */
   readonly keys?: readonly string[];
-  /** Default: the working tree. */
+  /**
+   * Checks what this commit recorded.
+   * @default {the working tree}
+   */
   readonly rev?: string;
-  /** Every commit, labelled `<commit12>:<key>`. @default {false} */
+  /**
+   * Checks every commit; entries are labelled `<commit12>:<key>`.
+   * @default {false}
+   */
   readonly allHistory?: boolean;
-  /** Opens recorded states. @default {false} */
+  /**
+   * Opens recorded states. Without a pin nothing less can tell that a state is there.
+   * @default {false}
+   */
   readonly deep?: boolean;
-  /** `unknown` does not fail. @default {false} */
+  /**
+   * Lets `unknown` pass.
+   * @default {false}
+   */
   readonly allowUnknown?: boolean;
 }
 

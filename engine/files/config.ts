@@ -18,7 +18,23 @@ export const DATASET_VERSION = 5;
 
 const MAX_BYTES = 1024 * 1024;
 
-/** What `tether.toml` says. */
+/**
+ * What `tether.toml` says.
+ *
+ * @example Read the dataset's id and trunk
+ * ```ts
+ * import { Dataset, type DatasetConfig } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const config: DatasetConfig = ds.config;
+ * assert.match(config.datasetId, /^[0-9a-f]{8}$/);
+ * assert.equal(config.newFork, "lazy");
+ * ```
+ */
 export interface DatasetConfig {
   /** Format of the dataset. */
   readonly version: number;
@@ -52,7 +68,10 @@ export function parseConfig(
   text: string,
   name: string,
   options: {
-    /** Reads an older format too, for `upgrade`. @default {false} */
+    /**
+     * Reads an older format too, for `upgrade`.
+     * @default {false}
+     */
     readonly allowOlder?: boolean;
   } = {},
 ): DatasetConfig {

@@ -16,14 +16,51 @@ import { readsBackAs, readToml, type TomlTable, writeToml } from "./toml.ts";
 const MAX_BYTES = 256 * 1024 * 1024;
 const NAME = ".tether/workspace.toml";
 
-/** An object that the last fan-out could not read. */
+/**
+ * An object that the last fan-out could not read.
+ *
+ * @example See why an object could not be read
+ * ```ts
+ * import { Dataset, type SnapshotError } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: `${cwd}-nowhere` } });
+ * await ds.status({ snapshot: true });
+ * const error: SnapshotError | undefined = ds.workspace.lastSnapshotErrors["raw"];
+ * assert.equal(error?.ref, "");
+ * ```
+ */
 export interface SnapshotError {
   /** The ref that would have been read; empty for upstream. */
   readonly ref: string;
+  /** The error's sentence. */
   readonly error: string;
 }
 
-/** The working state of a checkout. Look keys up with {@link entryOf}: an object may be named `constructor`. */
+/**
+ * The working state of a checkout. Look keys up with {@link entryOf}: an object may be named `constructor`.
+ *
+ * @example See what this checkout works on
+ * ```ts
+ * import { Dataset, type WorkspaceState } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ * await ds.new({ bookmark: "relabel" });
+ *
+ * const workspace: WorkspaceState = ds.workspace;
+ * assert.deepEqual([workspace.bookmark, Object.keys(workspace.pendingForks)], ["relabel", ["m"]]);
+ * ```
+ */
 export interface WorkspaceState {
   /** 32 hex digits; binds plans to this checkout. */
   readonly workspaceId: string;
@@ -43,6 +80,7 @@ export interface WorkspaceState {
   readonly baseStates: Readonly<Record<string, State>>;
   /** States as last read. */
   readonly lastSnapshot: Readonly<Record<string, State>>;
+  /** Objects that the last fan-out could not read, by key. */
   readonly lastSnapshotErrors: Readonly<Record<string, SnapshotError>>;
 }
 
