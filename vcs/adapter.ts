@@ -10,7 +10,22 @@
 
 import type { JsonObject } from "../engine/model/json.ts";
 
-/** Where the dataset lies. */
+/**
+ * Where the dataset lies.
+ *
+ * @example Find the dataset inside its checkout
+ * ```ts
+ * import { Dataset, type Location } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(`${cwd}/lab`);
+ * const location: Location = ds.vcs.location;
+ * assert.equal(location.rel, "lab");
+ * ```
+ */
 export interface Location {
   /** Root of the checkout, symbolic links resolved. */
   readonly root: string;
@@ -20,15 +35,43 @@ export interface Location {
   readonly sharedDir: string;
 }
 
-/** Why writes must refuse, in the user's words. */
+/**
+ * Why writes must refuse, in the user's words.
+ *
+ * @example Say why nothing can be committed
+ * ```ts
+ * import type { Blocked } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const blocked: Blocked = { detachedOnly: false, reason: "a merge is under way", hints: ["git merge --abort"] };
+ * assert.equal(`Cannot commit: ${blocked.reason}`, "Cannot commit: a merge is under way");
+ * ```
+ */
 export interface Blocked {
   /** Whether nothing is wrong but that no branch is underfoot, so that `new` helps. Else a merge or the like must end first. */
   readonly detachedOnly: boolean;
+  /** What comes after "Cannot …:", such as `a merge is under way`. */
   readonly reason: string;
+  /** Commands of the VCS that end it. */
   readonly hints: readonly string[];
 }
 
-/** What the working copy stands on. */
+/**
+ * What the working copy stands on.
+ *
+ * @example See what the working copy stands on
+ * ```ts
+ * import { Dataset, type Position } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const position: Position = await ds.vcs.position();
+ * assert.deepEqual([position.commit, position.bookmarks, position.blocked], [null, [ds.config.trunk], undefined]);
+ * ```
+ */
 export interface Position {
   /** The commit under the working copy (git HEAD, jj first parent of `@`); `null` before the first commit. */
   readonly commit: string | null;
@@ -40,7 +83,22 @@ export interface Position {
   readonly record: JsonObject;
 }
 
-/** One checkout of the repository whose folder exists. */
+/**
+ * One checkout of the repository whose folder exists.
+ *
+ * @example List the folders that work on the repository
+ * ```ts
+ * import { type Checkout, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const checkouts: readonly Checkout[] = await ds.vcs.checkouts();
+ * assert.deepEqual(checkouts.map((c) => [c.root, c.current]), [[ds.root, true]]);
+ * ```
+ */
 export interface Checkout {
   /** Root of the checkout, symbolic links resolved. */
   readonly root: string;
@@ -52,21 +110,63 @@ export interface Checkout {
   readonly bookmark: string | null;
 }
 
-/** One commit's metadata. */
+/**
+ * One commit's metadata.
+ *
+ * @example Read a commit's message
+ * ```ts
+ * import { type CommitInfo, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * execSync("git commit -q --allow-empty -m First", { cwd });
+ * const id = await ds.vcs.resolve("HEAD");
+ * const [info]: readonly CommitInfo[] = await ds.vcs.commitInfos([id]);
+ * assert.deepEqual([info?.id, info?.authorName, info?.message.trim()], [id, "Ada", "First"]);
+ * ```
+ */
 export interface CommitInfo {
+  /** 40 or 64 hex digits. */
   readonly id: string;
+  /** In the VCS's order; none for a root. */
   readonly parents: readonly string[];
+  /** jj's change id; absent in git. */
   readonly changeId?: string;
+  /** May be empty. */
   readonly authorName: string;
+  /** May be empty. */
   readonly authorEmail: string;
   /** ISO 8601 with offset. */
   readonly authoredAt: string;
+  /** ISO 8601 with offset. */
   readonly committedAt: string;
+  /** Subject and body, without the last line end. */
   readonly message: string;
 }
 
-/** One commit as the reference walk sees it. */
+/**
+ * One commit as the reference walk sees it.
+ *
+ * @example Count the commits that may name pins
+ * ```ts
+ * import { Dataset, type HistoryCommit } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * execSync("git commit -q --allow-empty -m First", { cwd });
+ * ds.vcs.refresh();
+ * const history: readonly HistoryCommit[] = await ds.vcs.history();
+ * assert.deepEqual(history.map((c) => c.workingCopy), [false]);
+ * ```
+ */
 export interface HistoryCommit {
+  /** 40 or 64 hex digits. */
   readonly id: string;
   /** Its root tree. That of a conflicted jj commit holds each side below a folder of its own (formats §15.4). */
   readonly tree: string;
@@ -74,25 +174,79 @@ export interface HistoryCommit {
   readonly workingCopy: boolean;
 }
 
-/** One entry of a tree. */
+/**
+ * One entry of a tree.
+ *
+ * @example List a folder at a commit
+ * ```ts
+ * import { Dataset, type TreeEntry } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * execSync("git add tether.toml && git commit -q -m First", { cwd });
+ * const tree = await ds.vcs.treeOf(await ds.vcs.resolve("HEAD"));
+ * const entries: readonly TreeEntry[] | undefined = await ds.vcs.objects().tree(tree ?? "");
+ * assert.deepEqual(entries?.map((e) => `${e.type} ${e.name}`), ["file tether.toml"]);
+ * ```
+ */
 export interface TreeEntry {
+  /** One path segment. */
   readonly name: string;
+  /** 40 or 64 hex digits: of a blob or a tree. */
   readonly id: string;
   /** `other` is a symbolic link or a submodule. */
   readonly type: "file" | "folder" | "other";
 }
 
-/** A blob that the index of some checkout names. */
+/**
+ * A blob that the index of some checkout names.
+ *
+ * @example See which manifests wait to be committed
+ * ```ts
+ * import { Dataset, type StagedBlob } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "raw", kind: "file", locator: { uri: "/data/raw" } });
+ * execSync("git add .tether", { cwd });
+ * ds.vcs.refresh();
+ * const staged: readonly StagedBlob[] = await ds.vcs.staged();
+ * assert.deepEqual(staged.map((s) => s.path), [".tether/objects/raw.toml"]);
+ * ```
+ */
 export interface StagedBlob {
   /** Root of the checkout. */
   readonly checkout: string;
+  /** Relative to that root, with `/`. */
   readonly path: string;
+  /** The blob's id. */
   readonly blob: string;
 }
 
 /**
  * Reads objects through one long-lived process. Calls made together travel together. The same id always means the same
  * content.
+ *
+ * @example Read a file by its blob
+ * ```ts
+ * import { Dataset, type ObjectReader } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * execSync("git add tether.toml && git commit -q -m First", { cwd });
+ * const id = execSync("git rev-parse HEAD:tether.toml", { cwd, encoding: "utf8" }).trim();
+ * const reader: ObjectReader = ds.vcs.objects();
+ * assert.match(new TextDecoder().decode(await reader.blob(id)), /\[tether\]/);
+ * ```
  */
 export interface ObjectReader extends AsyncDisposable {
   /**
@@ -105,8 +259,24 @@ export interface ObjectReader extends AsyncDisposable {
   tree(id: string): Promise<readonly TreeEntry[] | undefined>;
 }
 
-/** Files to commit and how. */
+/**
+ * Files to commit and how.
+ *
+ * @example Commit one file
+ * ```ts
+ * import { type CommitRequest, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const request: CommitRequest = { message: "Configure", paths: ["tether.toml"], bookmark: ds.config.trunk };
+ * assert.match(await ds.vcs.commit(request), /^[0-9a-f]{40,64}$/);
+ * ```
+ */
 export interface CommitRequest {
+  /** Subject and body; never empty. */
   readonly message: string;
   /** Files or folders. Tracked ones that are gone are removed; those that neither exist nor are tracked do not count. */
   readonly paths: readonly string[];
@@ -114,7 +284,22 @@ export interface CommitRequest {
   readonly bookmark: string;
 }
 
-/** Whether a clone has all of history (L03). */
+/**
+ * Whether a clone has all of history (L03).
+ *
+ * @example Refuse to judge by half of history
+ * ```ts
+ * import { type Completeness, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const completeness: Completeness = await ds.vcs.completeness();
+ * assert(completeness.complete || completeness.hints.length > 0);
+ * ```
+ */
 export type Completeness =
   | { readonly complete: true }
   | { readonly complete: false; readonly reason: string; readonly hints: readonly string[] };
@@ -124,9 +309,23 @@ export type Completeness =
  *
  * What it has read of HEAD, refs and checkouts it remembers until {@link VcsAdapter.refresh} or a write of its own, so one
  * command sees one state and starts few children. An engine command calls `refresh` once it holds its locks.
+ *
+ * @example Ask git or jj in one way
+ * ```ts
+ * import { detectVcs, type VcsAdapter } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using vcs: VcsAdapter = await detectVcs(cwd);
+ * assert.deepEqual([vcs.kind, vcs.parentRev, (await vcs.bookmarks()).size], ["git", "HEAD", 0]);
+ * ```
  */
 export interface VcsAdapter extends AsyncDisposable {
+  /** Which system it is. */
   readonly kind: "git" | "jj";
+  /** Where the dataset lies in it. */
   readonly location: Location;
   /** The revision a user types for "the commit before my working copy": `HEAD`, `@-`. */
   readonly parentRev: string;
@@ -228,9 +427,27 @@ export interface VcsAdapter extends AsyncDisposable {
   forgetCheckout(root: string): Promise<void>;
 }
 
-/** How to find the programs, and what the VCS may be told. */
+/**
+ * How to find the programs, and what the VCS may be told.
+ *
+ * @example Choose the program
+ * ```ts
+ * import { detectVcs, type VcsOptions } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * const options: VcsOptions = { prefer: "git", programs: { git: "git" } };
+ * await using vcs = await detectVcs(cwd, options);
+ * assert.equal(vcs.kind, "git");
+ * ```
+ */
 export interface VcsOptions {
-  /** `[vcs] prefer` of tether.toml. @default {"jj"} */
+  /**
+   * `[vcs] prefer` of tether.toml.
+   * @default {"jj"}
+   */
   readonly prefer?: string;
   /** Programs chosen by secrets.toml or the environment; by name from PATH when absent. */
   readonly programs?: { readonly git?: string; readonly jj?: string };

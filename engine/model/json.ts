@@ -61,6 +61,7 @@ export type Json = null | boolean | number | bigint | string | Float | readonly 
  * ```
  */
 export interface JsonObject {
+  /** Any member; write `object["name"]`, which may be absent. */
   readonly [key: string]: Json;
 }
 
