@@ -1,26 +1,26 @@
 /**
- * What was hashed before, one file a tracked path below `.tether/cache/file-hashes/`: rows in the order of the walk, so that
- * a fingerprint reads them alongside it and holds none of them (L24). Losing it costs speed only.
+ * What was hashed before: one file a tracked path, below `.tether/cache/file-hashes/`. Rows are in the order of the walk, so
+ * that a fingerprint reads them alongside it and holds one part of them at a time (L24). Losing it costs speed only.
  *
- * Format, all little-endian: the magic, then a count and a 16-byte digest (zero when the rows are not all of a fingerprint),
- * then for each row the length of its path (the highest bit marks a link), six doubles, a 32-byte hash, and the path.
+ * Format, all little-endian: the magic, the number of rows as a double and a 16-byte digest (zero when not every row has its
+ * hash); then parts: how many rows and how many bytes of paths (two 32-bit integers), the numbers of each row as doubles,
+ * their hashes, and their paths with a zero between each two.
  *
  * @module
  */
 
 import { sha256 } from "../../engine/model/hash.ts";
-import { compareCodePoints } from "../../engine/model/json.ts";
-import type { KnownRows, Row } from "./_rows.ts";
+import { HASH, type KnownRows, NUMBERS, type Row, rowOf, type Rows, type RowsPart, seek } from "./_rows.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const MAGIC = encoder.encode("tether hashes 1\n");
-const HEADER = MAGIC.length + 8 + 16;
-const FIXED = 4 + 6 * 8 + 32;
-const LINK = 0x8000_0000;
-const BLOCK = 1 << 18;
-/** Longer than any path a system takes; more is a damaged file. */
-const MAX_PATH = 1 << 16;
+const COUNT_AT = MAGIC.length;
+const DIGEST_AT = COUNT_AT + 8;
+const HEADER = DIGEST_AT + 16;
+const PART_ROWS = 4096;
+/** More than a part ever has; beyond it the file is damaged. */
+const MAX_PATH_BYTES = PART_ROWS << 14;
 
 /** Returns the cache file of a tracked path. */
 export function cachePath(cacheDir: string, root: string): string {
@@ -32,18 +32,16 @@ export class CacheReader implements KnownRows, Disposable {
   readonly count: number;
   readonly digest: string | undefined;
   readonly #file: Deno.FsFile;
-  #block: Uint8Array<ArrayBuffer> = new Uint8Array(BLOCK);
-  #start = 0;
-  #end = 0;
-  #current: Row | undefined;
+  #part: RowsPart | undefined;
+  #next = 0;
 
   /** Opens a cache file; `undefined` when there is none that can be read. */
   static open(path: string): CacheReader | undefined {
     let file: Deno.FsFile | undefined;
     try {
       file = Deno.openSync(path, { read: true });
-      const reader = new CacheReader(file);
-      if (reader.count >= 0) return reader;
+      const header = readExactly(file, HEADER);
+      if (header && MAGIC.every((byte, i) => header[i] === byte)) return new CacheReader(file, header);
     } catch {
       // Not there, not readable or damaged: everything is hashed again.
     }
@@ -51,83 +49,47 @@ export class CacheReader implements KnownRows, Disposable {
     return undefined;
   }
 
-  private constructor(file: Deno.FsFile) {
+  private constructor(file: Deno.FsFile, header: Uint8Array<ArrayBuffer>) {
     this.#file = file;
-    const header = this.#take(HEADER);
-    if (!header || MAGIC.some((b, i) => header[i] !== b)) {
-      this.count = -1;
-      return;
-    }
-    this.count = view(header).getFloat64(MAGIC.length, true);
-    const digest = header.subarray(MAGIC.length + 8).toHex();
+    this.count = new DataView(header.buffer).getFloat64(COUNT_AT, true);
+    const digest = header.subarray(DIGEST_AT).toHex();
     this.digest = /[^0]/.test(digest) ? digest : undefined;
-    this.#current = this.#next();
+    this.#part = readPart(file);
   }
 
   find(path: string): Row | undefined {
-    let row = this.#current;
-    while (row && compareCodePoints(row.path, path) < 0) row = this.#next();
-    this.#current = row;
-    return row?.path === path ? row : undefined;
+    while (this.#part) {
+      this.#next = seek(this.#part.paths, this.#next, path);
+      const found = this.#part.paths[this.#next];
+      if (found !== undefined) return found === path ? rowOf(this.#part, this.#next) : undefined;
+      this.#part = readPart(this.#file);
+      this.#next = 0;
+    }
+    return undefined;
   }
 
   [Symbol.dispose](): void {
     this.#file.close();
   }
-
-  #next(): Row | undefined {
-    const fixed = this.#take(FIXED);
-    if (!fixed) return undefined;
-    const numbers = view(fixed);
-    const length = numbers.getUint32(0, true);
-    const hash = fixed.slice(FIXED - 32);
-    const row = {
-      link: (length & LINK) !== 0,
-      size: numbers.getFloat64(4, true),
-      mtimeMs: numbers.getFloat64(12, true),
-      ctimeMs: numbers.getFloat64(20, true),
-      ino: numbers.getFloat64(28, true),
-      dev: numbers.getFloat64(36, true),
-      hashedAt: numbers.getFloat64(44, true),
-      hash,
-    };
-    const path = this.#take(length & ~LINK);
-    return path && { ...row, path: decoder.decode(path) };
-  }
-
-  /** Returns the next bytes, as a view that the next call may overwrite; `undefined` at the end. */
-  #take(length: number): Uint8Array<ArrayBuffer> | undefined {
-    if (length > MAX_PATH) return undefined;
-    while (this.#end - this.#start < length) {
-      this.#block.copyWithin(0, this.#start, this.#end);
-      this.#end -= this.#start;
-      this.#start = 0;
-      const n = this.#file.readSync(this.#block.subarray(this.#end));
-      if (n === null || n === 0) return undefined;
-      this.#end += n;
-    }
-    this.#start += length;
-    return this.#block.subarray(this.#start - length, this.#start);
-  }
 }
 
 /**
- * Writes a cache file by atomic replace. A failure is ignored: the next fingerprint hashes again (L26).
- *
- * @param rows in code-point order of their paths.
+ * Writes a cache file by atomic replace, with the digest when every row has its hash. A failure is ignored: the next
+ * fingerprint hashes again (L26).
  */
-export function writeCache(
-  path: string,
-  rows: Iterable<Row>,
-  header: { count: number; digest?: string | undefined },
-): void {
+export function writeCache(path: string, rows: Rows, digest: string | undefined): void {
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
     Deno.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
     using file = Deno.openSync(temporary, { write: true, createNew: true });
-    const writer = new CacheWriter(file, header);
-    for (const row of rows) writer.write(row);
-    writer.flush();
+    const header = new Uint8Array(HEADER);
+    header.set(MAGIC);
+    new DataView(header.buffer).setFloat64(COUNT_AT, rows.length, true);
+    if (digest !== undefined) header.subarray(DIGEST_AT).setFromHex(digest);
+    writeAll(file, header);
+    for (let i = 0; i < rows.length; i += PART_ROWS) {
+      writePart(file, rows.part(i, Math.min(i + PART_ROWS, rows.length)));
+    }
     file.syncSync();
     Deno.renameSync(temporary, path);
   } catch {
@@ -139,40 +101,38 @@ export function writeCache(
   }
 }
 
-class CacheWriter {
-  readonly #file: Deno.FsFile;
-  readonly #block = new Uint8Array(BLOCK + FIXED + MAX_PATH);
-  readonly #view = view(this.#block);
-  #used = HEADER;
-
-  constructor(file: Deno.FsFile, header: { count: number; digest?: string | undefined }) {
-    this.#file = file;
-    this.#block.set(MAGIC);
-    this.#view.setFloat64(MAGIC.length, header.count, true);
-    if (header.digest !== undefined) this.#block.subarray(MAGIC.length + 8).setFromHex(header.digest);
-  }
-
-  write(row: Row): void {
-    const at = this.#used;
-    const { written } = encoder.encodeInto(row.path, this.#block.subarray(at + FIXED));
-    this.#view.setUint32(at, row.link ? written | LINK : written, true);
-    this.#view.setFloat64(at + 4, row.size, true);
-    this.#view.setFloat64(at + 12, row.mtimeMs, true);
-    this.#view.setFloat64(at + 20, row.ctimeMs, true);
-    this.#view.setFloat64(at + 28, row.ino, true);
-    this.#view.setFloat64(at + 36, row.dev, true);
-    this.#view.setFloat64(at + 44, row.hashedAt, true);
-    this.#block.set(row.hash, at + FIXED - 32);
-    this.#used = at + FIXED + written;
-    if (this.#used >= BLOCK) this.flush();
-  }
-
-  flush(): void {
-    for (let from = 0; from < this.#used;) from += this.#file.writeSync(this.#block.subarray(from, this.#used));
-    this.#used = 0;
-  }
+function writePart(file: Deno.FsFile, { paths, numbers, hashes }: RowsPart): void {
+  const text = encoder.encode(paths.join("\0"));
+  writeAll(file, new Uint8Array(Uint32Array.of(paths.length, text.length).buffer));
+  writeAll(file, new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
+  writeAll(file, hashes);
+  writeAll(file, text);
 }
 
-function view(bytes: Uint8Array<ArrayBuffer>): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Returns the next part; `undefined` at the end of the file and where it is damaged. */
+function readPart(file: Deno.FsFile): RowsPart | undefined {
+  const sizes = readExactly(file, 8);
+  if (!sizes) return undefined;
+  const [rows = 0, pathBytes = 0] = new Uint32Array(sizes.buffer);
+  if (rows > PART_ROWS || pathBytes > MAX_PATH_BYTES) return undefined;
+  const numbers = readExactly(file, rows * NUMBERS * 8);
+  const hashes = readExactly(file, rows * HASH);
+  const text = readExactly(file, pathBytes);
+  if (!numbers || !hashes || !text) return undefined;
+  const paths = decoder.decode(text).split("\0");
+  return paths.length === rows ? { paths, numbers: new Float64Array(numbers.buffer), hashes } : undefined;
+}
+
+function readExactly(file: Deno.FsFile, length: number): Uint8Array<ArrayBuffer> | undefined {
+  const bytes = new Uint8Array(length);
+  for (let filled = 0; filled < length;) {
+    const n = file.readSync(bytes.subarray(filled));
+    if (n === null) return undefined;
+    filled += n;
+  }
+  return bytes;
+}
+
+function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length;) written += file.writeSync(bytes.subarray(written));
 }

@@ -55,8 +55,7 @@ export async function fingerprintPath(root: string, options: FingerprintOptions)
       const isFolder = statRoot(root).isDirectory;
       const { rows, digest } = await readRows(root, isFolder ? walkFolder(root) : [{ path: "", link: false }], options);
       if (isFolder) return { state: { type: "dir", count: rows.length, size: rows.totalSize(), digest }, rows, digest };
-      const { size, hash } = rows.at(0);
-      return { state: { type: "file", size, sha256: hash.toHex() }, rows, digest };
+      return { state: { type: "file", size: rows.sizeAt(0), sha256: rows.tokenAt(0) }, rows, digest };
     } catch (error) {
       if (!(error instanceof TreeChanged)) throw error;
       if (attempt === 1) continue;
@@ -97,7 +96,7 @@ async function readRows(
     return { rows, digest };
   } finally {
     // What was hashed before a failure or an abort is kept too: the next call goes on from there.
-    if (path !== undefined) writeCache(path, rows, { count: rows.countHashed(), digest });
+    if (path !== undefined) writeCache(path, rows, digest);
   }
 }
 
@@ -115,18 +114,24 @@ async function collect(
   let count = 0;
   for (const entry of entries) {
     const known = source?.find(entry.path);
-    const stat = statEntry(root, entry);
-    if (!stat) {
-      const hash = linkHash(root, entry.path);
-      if (!known?.link || known.hash.toHex() !== hash.toHex()) changed++;
-      rows.addLink(entry.path, hash);
-    } else if (entry.path !== OWNER_MARKER) {
-      const index = rows.addFile(entry.path, stat);
-      if (known && isTrusted(known, stat)) {
-        rows.setHash(index, stat, known);
-      } else {
-        changed++;
-        hasher.add(index);
+    if (!known && !entry.link && entry.path !== OWNER_MARKER) {
+      // Reading it tells its stat too.
+      changed++;
+      hasher.add(rows.addFile(entry.path));
+    } else {
+      const stat = statEntry(root, entry);
+      if (!stat) {
+        const hash = linkHash(root, entry.path);
+        if (!known?.link || known.hash.toHex() !== hash.toHex()) changed++;
+        rows.addLink(entry.path, hash);
+      } else if (entry.path !== OWNER_MARKER) {
+        const index = rows.addFile(entry.path);
+        if (known && isTrusted(known, stat)) {
+          rows.setHash(index, stat, known);
+        } else {
+          changed++;
+          hasher.add(index);
+        }
       }
     }
     // Reading the clock costs as much as a fifth of a stat.
@@ -165,5 +170,6 @@ function linkHash(root: string, path: string): Uint8Array {
 }
 
 function isTrusted(known: Row, stat: FileStat): boolean {
-  return !known.link && sameStat(known, stat) && known.hashedAt - Math.max(stat.mtimeMs, stat.ctimeMs) >= DISTRUST_MS;
+  return !known.link && sameStat(known.stat, stat) &&
+    known.hashedAt - Math.max(stat.mtimeMs, stat.ctimeMs) >= DISTRUST_MS;
 }

@@ -7,33 +7,22 @@
 import type { Op } from "../backend.ts";
 import { ConcurrentChangeError } from "../../engine/model/errors.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
-import {
-  contentAt,
-  type FileContent,
-  type ReadAnswer,
-  readContent,
-  type ReadRequest,
-  sameStat,
-  startReader,
-} from "./_read.ts";
-import type { Row, Rows } from "./_rows.ts";
+import { type ReadAnswer, readFile, type Reading, readingAt, type ReadRequest, startReader } from "./_read.ts";
+import type { Rows } from "./_rows.ts";
 import { join, notFound, TreeChanged } from "./_walk.ts";
 
-const ATTEMPTS = 3;
-/** From so many waiting files or bytes on, workers pay for their start. */
-const MANY_FILES = 256;
-const MANY_BYTES = 32 << 20;
-/** Bounds of what a worker is given at a time: enough to keep it busy while this thread walks. */
-const BATCH_FILES = 512;
-const BATCH_BYTES = 16 << 20;
-const BATCHES_AHEAD = 2;
+/** From so many waiting files on, workers pay for their start. */
+const MANY_FILES = 512;
+/** This thread leaves larger files, in bytes, to workers. */
+const SMALL = 1 << 20;
+/** What a worker is given at a time, and how often ahead: enough to keep it busy while this thread walks. */
+const BATCH_FILES = 256;
+const BATCHES_AHEAD = 4;
 /** More would fight over one disk. */
 const MAX_WORKERS = 7;
-/** This thread reads larger files only when no worker can. In bytes. */
-const SMALL = 1 << 20;
 
 /** How long this thread works before it lets others have a turn, in milliseconds. */
-export const TURN_MS = 40;
+export const TURN_MS = 20;
 
 /** Lets timers, messages and other calls have their turn. */
 export function nextTurn(): Promise<void> {
@@ -48,6 +37,7 @@ export interface HasherOptions extends Op {
   readonly now: () => number;
 }
 
+/** Rows a worker was given and has not answered for. */
 interface Batch {
   readonly indexes: readonly number[];
   readonly hashedAt: number;
@@ -57,13 +47,9 @@ interface Batch {
 export class Hasher implements Disposable {
   readonly #rows: Rows;
   readonly #options: HasherOptions;
-  readonly #waiting: number[] = [];
-  /** Position in `#waiting` of the next row. */
-  #next = 0;
-  /** What each worker was given and has not answered, in order. */
+  readonly #waiting = new Queue();
+  readonly #large = new Queue();
   readonly #workers = new Map<Worker, Batch[]>();
-  readonly #attempts = new Map<number, number>();
-  #waitingBytes = 0;
   #started = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => {};
@@ -76,9 +62,10 @@ export class Hasher implements Disposable {
   /** Takes a row to hash. */
   add(index: number): void {
     this.#waiting.push(index);
-    this.#waitingBytes += this.#rows.sizeAt(index);
-    if (!this.#started && (this.#waiting.length >= MANY_FILES || this.#waitingBytes >= MANY_BYTES)) this.#start();
-    if (this.#waiting.length % BATCH_FILES === 0) this.#deal();
+    if (this.#waiting.length >= MANY_FILES && this.#waiting.length % BATCH_FILES === 0) {
+      this.#start();
+      this.#deal();
+    }
   }
 
   /**
@@ -111,6 +98,7 @@ export class Hasher implements Disposable {
   }
 
   #start(): void {
+    if (this.#started) return;
     this.#started = true;
     // This thread is the other one.
     const helpers = Math.min(Math.max(navigator.hardwareConcurrency - 1, 1), MAX_WORKERS);
@@ -119,9 +107,9 @@ export class Hasher implements Disposable {
       this.#workers.set(worker, []);
       worker.onmessage = (event: MessageEvent<ReadAnswer>) => this.#receive(worker, event.data);
       worker.onerror = (event) => {
-        // It could not start, for want of memory say. What it was given is read by the others.
+        // It could not start, for want of memory say. What it was given is read by others.
         event.preventDefault();
-        this.#waiting.push(...(this.#workers.get(worker) ?? []).flatMap((batch) => batch.indexes));
+        for (const { indexes } of this.#workers.get(worker) ?? []) indexes.forEach((i) => this.#waiting.push(i));
         this.#workers.delete(worker);
         this.#wake();
       };
@@ -129,94 +117,100 @@ export class Hasher implements Disposable {
   }
 
   #isIdle(): boolean {
-    return [...this.#workers.values()].every((batches) => batches.length === 0);
+    return this.#large.length === 0 && [...this.#workers.values()].every((batches) => batches.length === 0);
   }
 
   #deal(): void {
     for (const [worker, batches] of this.#workers) {
-      while (batches.length < BATCHES_AHEAD && this.#next < this.#waiting.length) {
-        const indexes = this.#takeBatch();
+      while (batches.length < BATCHES_AHEAD) {
+        // One at a time, so that each finds the first worker to become free.
+        const indexes = this.#large.length > 0 ? this.#large.take(1) : this.#waiting.take(BATCH_FILES);
+        if (indexes.length === 0) break;
         batches.push({ indexes, hashedAt: this.#options.now() });
-        const request: ReadRequest = {
-          paths: indexes.map((index) => join(this.#options.root, this.#rows.pathAt(index))),
-          sizes: indexes.map((index) => this.#rows.sizeAt(index)),
-        };
+        const request: ReadRequest = indexes.map((index) => join(this.#options.root, this.#rows.pathAt(index)));
         worker.postMessage(request);
       }
     }
   }
 
-  #takeBatch(): number[] {
-    const indexes: number[] = [];
-    for (let bytes = 0; indexes.length < BATCH_FILES && bytes < BATCH_BYTES;) {
-      const index = this.#waiting[this.#next];
-      if (index === undefined) break;
-      this.#next++;
-      indexes.push(index);
-      bytes += this.#rows.sizeAt(index);
-    }
-    return indexes;
-  }
-
   #receive(worker: Worker, answer: ReadAnswer): void {
     const batch = this.#workers.get(worker)?.shift();
-    batch?.indexes.forEach((index, i) => this.#settle(index, batch.hashedAt, contentAt(answer, i)));
+    batch?.indexes.forEach((index, i) => {
+      this.#settle(index, batch.hashedAt, () => readingAt(answer, i) ?? this.#read(index, Infinity));
+    });
     this.#deal();
     this.#wake();
   }
 
-  /** Reads files here until the turn is over. Returns whether there was one to read. */
+  /** Reads files in this thread until its turn is over. Returns whether there was one to read. */
   #readSome(): boolean {
     const turnEnds = performance.now() + TURN_MS;
-    const before = this.#next;
-    while (performance.now() < turnEnds) {
-      const hashedAt = this.#options.now();
-      for (let i = 0; i < 16; i++) {
-        const index = this.#waiting[this.#next];
-        if (index === undefined || (this.#workers.size > 0 && this.#rows.sizeAt(index) > SMALL)) {
-          return this.#next > before;
-        }
-        this.#next++;
-        this.#settle(index, hashedAt);
-      }
+    for (let read = 0;; read++) {
+      if (read % 16 === 0 && performance.now() > turnEnds) return true;
+      const alone = this.#started && this.#workers.size === 0;
+      const index = this.#waiting.shift() ?? (alone ? this.#large.shift() : undefined);
+      if (index === undefined) return read > 0;
+      this.#settle(index, this.#options.now(), () => this.#read(index, alone ? Infinity : SMALL));
     }
-    return true;
   }
 
-  /** Sets the hash of a row, or has it read again. Without content it is read here. */
-  #settle(index: number, hashedAt: number, content?: FileContent): void {
-    const row = this.#rows.at(index);
+  #settle(index: number, hashedAt: number, read: () => Reading): void {
     try {
-      const { hash, size, after } = content ?? this.#readHere(row);
-      if (!after) throw new TreeChanged(row.path);
-      if (size === after.size && sameStat(row, after)) {
-        this.#rows.setHash(index, after, { hash, hashedAt });
-        return;
+      const reading = read();
+      switch (reading.type) {
+        case "read":
+          return this.#rows.setHash(index, reading.stat, { hash: reading.hash, hashedAt });
+        case "large":
+          this.#start();
+          return this.#large.push(index);
+        case "unstable":
+          throw unstable(join(this.#options.root, this.#rows.pathAt(index)));
+        case "other":
+          throw new TreeChanged(this.#rows.pathAt(index));
       }
-      this.#rows.setStat(index, after);
-      const attempts = (this.#attempts.get(index) ?? 0) + 1;
-      if (attempts === ATTEMPTS) throw unstable(join(this.#options.root, row.path));
-      this.#attempts.set(index, attempts);
-      this.#waiting.push(index);
     } catch (error) {
       this.#failure ??= { error };
     }
   }
 
-  #readHere({ path, size }: Row): FileContent {
+  #read(index: number, limit: number): Reading {
+    const path = this.#rows.pathAt(index);
     const full = join(this.#options.root, path);
     try {
-      return readContent(full, size);
+      return readFile(full, limit);
     } catch (error) {
       if (isNotFound(error)) throw notFound(this.#options.root, path);
-      if (error instanceof Deno.errors.IsADirectory) throw new TreeChanged(path);
       throw fsError(error, { kind: "file", action: "read", path: full });
     }
   }
 }
 
+/** Numbers, first in first out. */
+class Queue {
+  readonly #items: number[] = [];
+  #next = 0;
+
+  get length(): number {
+    return this.#items.length - this.#next;
+  }
+
+  push(item: number): void {
+    this.#items.push(item);
+  }
+
+  shift(): number | undefined {
+    return this.#next < this.#items.length ? this.#items[this.#next++] : undefined;
+  }
+
+  take(count: number): number[] {
+    const taken = this.#items.slice(this.#next, this.#next + count);
+    this.#next += taken.length;
+    return taken;
+  }
+}
+
 function unstable(path: string): ConcurrentChangeError {
-  return new ConcurrentChangeError(`Cannot read "${path}": it changed each of the ${ATTEMPTS} times it was read`, {
+  return new ConcurrentChangeError(`Cannot read "${path}": it changed each time it was read`, {
     kind: "file",
     hints: ["Run the command again when nothing writes to it"],
     details: { path },

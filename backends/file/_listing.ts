@@ -6,7 +6,7 @@
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { parseJson, writeJson } from "../../engine/model/json.ts";
-import type { Row, Rows } from "./_rows.ts";
+import type { Rows } from "./_rows.ts";
 
 const encoder = new TextEncoder();
 const DIGEST_BYTES = 16;
@@ -14,40 +14,44 @@ const DIGEST_BYTES = 16;
 const MANY_ROWS = 4096;
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** Returns the digest of a folder's rows, which must be in code-point order of their paths: 32 hex digits. */
-export async function digestRows(rows: Rows): Promise<string> {
-  const hasher = await newHasher(rows.length);
-  const block = new Uint8Array(1 << 16);
-  let used = 0;
-  function append(text: string): void {
-    // A UTF-16 unit takes three bytes at most, the zero after the text one more.
-    const most = text.length * 3 + 1;
-    if (used + most > block.length) {
-      hasher.update(block.subarray(0, used));
-      used = 0;
+/** A path and what stands for its content. */
+export interface PathToken {
+  readonly path: string;
+  readonly token: string;
+}
+
+/**
+ * Returns the digest over paths and tokens, which must be in code-point order of the paths: 32 hex digits.
+ *
+ * @param options `count` is about how many there are.
+ */
+export async function digestOf(entries: Iterable<PathToken>, options: { readonly count: number }): Promise<string> {
+  const hasher = await newHasher(options.count);
+  let text = "";
+  for (const { path, token } of entries) {
+    text += `${path}\0${token}\0`;
+    if (text.length > 1 << 15) {
+      hasher.update(encoder.encode(text));
+      text = "";
     }
-    if (most > block.length) {
-      hasher.update(encoder.encode(text + "\0"));
-      return;
-    }
-    used += encoder.encodeInto(text, block.subarray(used)).written;
-    block[used++] = 0;
   }
-  for (const row of rows) {
-    append(row.path);
-    append(tokenOf(row));
-  }
-  hasher.update(block.subarray(0, used));
+  hasher.update(encoder.encode(text));
   return hasher.digest();
 }
 
+/** Returns the digest of a folder's rows. */
+export async function digestRows(rows: Rows): Promise<string> {
+  return await digestOf(tokens(rows), { count: rows.length });
+}
+
 /** Returns the listing of a folder's rows: one line of ASCII JSON each. */
-export function listingText(rows: Iterable<Row>): string {
+export function listingText(rows: Rows): string {
   const parts: string[] = [];
   let part = "";
-  for (const row of rows) {
-    const path = PLAIN.test(row.path) ? `"${row.path}"` : writeJson(row.path, { ascii: true });
-    part += `{"p":${path},"k":"${tokenOf(row)}","s":${row.size}}\n`;
+  for (let i = 0; i < rows.length; i++) {
+    const path = rows.pathAt(i);
+    const quoted = PLAIN.test(path) ? `"${path}"` : writeJson(path, { ascii: true });
+    part += `{"p":${quoted},"k":"${rows.tokenAt(i)}","s":${rows.sizeAt(i)}}\n`;
     if (part.length > 1 << 16) {
       parts.push(part);
       part = "";
@@ -85,9 +89,8 @@ export function* listingLines(text: string): Generator<ListingLine> {
   }
 }
 
-function tokenOf(row: Row): string {
-  const hex = row.hash.toHex();
-  return row.link ? "symlink:" + hex : hex;
+function* tokens(rows: Rows): Generator<PathToken> {
+  for (let i = 0; i < rows.length; i++) yield { path: rows.pathAt(i), token: rows.tokenAt(i) };
 }
 
 interface Blake2b {
@@ -95,8 +98,8 @@ interface Blake2b {
   digest(): string;
 }
 
-async function newHasher(rows: number): Promise<Blake2b> {
-  if (rows < MANY_ROWS) {
+async function newHasher(count: number): Promise<Blake2b> {
+  if (count < MANY_ROWS) {
     const hasher = blake2b.create({ dkLen: DIGEST_BYTES });
     return { update: (bytes) => void hasher.update(bytes), digest: () => hasher.digest().toHex() };
   }

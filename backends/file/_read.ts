@@ -1,6 +1,7 @@
 /**
- * Reads a file and hashes what was read (backends §3.1, L25). The same functions run in this thread and, as text, in the
- * workers that read a large folder: so neither a file of their own nor a permission is needed to load them.
+ * Reads a file and hashes what was read (backends §3.1, L21, L25). The same functions run in this thread and, as text, in the
+ * workers that read a large folder: so neither a file of their own nor a permission is needed to load them. They refer to
+ * nothing outside themselves but globals and their arguments.
  *
  * @module
  */
@@ -16,17 +17,18 @@ export interface FileStat {
   readonly dev: number;
 }
 
-/** What one reading of a file gave. */
-export interface FileContent {
-  /** SHA-256 of the bytes read. */
-  readonly hash: Uint8Array;
-  /** How many bytes were read. */
-  readonly size: number;
-  /** The file's stat after it was read; `undefined` for anything but a regular file. */
-  readonly after: FileStat | undefined;
-}
+/** What became of reading a file. */
+export type Reading =
+  /** Its stat was the same before and after; `hash` is the SHA-256 of its bytes. */
+  | { readonly type: "read"; readonly stat: FileStat; readonly hash: Uint8Array }
+  /** It changed during each attempt. */
+  | { readonly type: "unstable" }
+  /** It is larger than the caller wants to wait for; nothing was read. */
+  | { readonly type: "large" }
+  /** It is no regular file. */
+  | { readonly type: "other" };
 
-/** Returns what is compared of a stat; `undefined` for anything but a regular file. Refers to nothing outside itself. */
+/** Returns what is compared of a stat; `undefined` for anything but a regular file. */
 export function fileStat(info: Deno.FileInfo): FileStat | undefined {
   if (!info.isFile) return undefined;
   return {
@@ -43,20 +45,17 @@ export function sameStat(a: FileStat, b: FileStat): boolean {
   return a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.ino === b.ino && a.dev === b.dev;
 }
 
-/** Hashing functions of `node:crypto`. */
-interface Hashing {
+/** What {@link fileReader} is made of. */
+interface ReaderParts {
   readonly createHash: typeof createHash;
   readonly hash: typeof hash;
+  readonly fileStat: typeof fileStat;
+  readonly sameStat: typeof sameStat;
 }
 
-/**
- * Returns a function that reads one file, in pieces of one MiB and without giving up the thread. It refers to nothing outside
- * itself.
- */
-function contentReader(
-  { createHash, hash }: Hashing,
-  toStat: typeof fileStat,
-): (path: string, size: number) => FileContent {
+/** Returns a function that reads one file in pieces of one MiB, without giving up the thread. */
+function fileReader({ createHash, hash, fileStat, sameStat }: ReaderParts): (path: string, limit: number) => Reading {
+  const attempts = 3;
   const piece = new Uint8Array(1 << 20);
 
   function sha256(file: Deno.FsFile, expected: number): { readonly hex: string; readonly size: number } {
@@ -73,50 +72,72 @@ function contentReader(
     return { hex: hasher.digest("hex"), size };
   }
 
-  return function read(path: string, expected: number): FileContent {
+  function readOnce(path: string, limit: number): Reading {
     const file = Deno.openSync(path);
     try {
-      const { hex, size } = sha256(file, expected);
-      return { hash: Uint8Array.fromHex(hex), size, after: toStat(file.statSync()) };
+      const before = fileStat(file.statSync());
+      if (!before) return { type: "other" };
+      if (before.size > limit) return { type: "large" };
+      const { hex, size } = sha256(file, before.size);
+      const stat = fileStat(file.statSync());
+      if (!stat || size !== stat.size || !sameStat(before, stat)) return { type: "unstable" };
+      return { type: "read", stat, hash: Uint8Array.fromHex(hex) };
     } finally {
       file.close();
     }
+  }
+
+  return function read(path: string, limit: number): Reading {
+    let reading = readOnce(path, limit);
+    for (let i = 1; i < attempts && reading.type === "unstable"; i++) reading = readOnce(path, limit);
+    return reading;
   };
 }
 
-/** Reads one file that is expected to have a size; throws the runtime's errors. */
-export const readContent: (path: string, size: number) => FileContent = contentReader({ createHash, hash }, fileStat);
+/** Reads one file unless it has more bytes than `limit`; throws the runtime's errors. */
+export const readFile: (path: string, limit: number) => Reading = fileReader({ createHash, hash, fileStat, sameStat });
 
-/** What a worker is asked to read: absolute paths and the sizes they are expected to have. */
-export interface ReadRequest {
-  readonly paths: readonly string[];
-  readonly sizes: readonly number[];
-}
+/** What a worker is asked to read: absolute paths. */
+export type ReadRequest = readonly string[];
 
-/** What a worker answers: for each path in order six numbers and 32 bytes. */
+/** What a worker answers: for each path in order five numbers and 32 bytes. */
 export interface ReadAnswer {
-  /** Bytes read, then the stat; all -1 for a path that could not be read. */
+  /** The stat; the size is {@link UNSTABLE} for a file that kept changing, {@link UNREAD} for one that cannot be read. */
   readonly numbers: Float64Array;
   readonly hashes: Uint8Array;
 }
 
+const UNREAD = -1;
+const UNSTABLE = -2;
+
 const WORKER = `
 import { createHash, hash } from "node:crypto";
 ${fileStat}
-const read = (${contentReader})({ createHash, hash }, fileStat);
-globalThis.onmessage = ({ data: { paths, sizes } }) => {
-  const numbers = new Float64Array(paths.length * 6).fill(-1);
+${sameStat}
+const read = (${fileReader})({ createHash, hash, fileStat, sameStat });
+function tryRead(path) {
+  try {
+    return read(path, Infinity);
+  } catch {
+    return { type: "failed" }; // Read again in the main thread, which reports why it cannot be.
+  }
+}
+globalThis.onmessage = ({ data: paths }) => {
+  const numbers = new Float64Array(paths.length * 5);
   const hashes = new Uint8Array(paths.length * 32);
-  paths.forEach((path, i) => {
-    try {
-      const { hash, size, after: s } = read(path, sizes[i]);
-      if (!s) return;
-      hashes.set(hash, i * 32);
-      numbers.set([size, s.size, s.mtimeMs, s.ctimeMs, s.ino, s.dev], i * 6);
-    } catch {
-      // Read again in the main thread, which reports why it cannot be.
+  for (let i = 0; i < paths.length; i++) {
+    const { type, stat, hash } = tryRead(paths[i]);
+    if (type !== "read") {
+      numbers[i * 5] = type === "unstable" ? ${UNSTABLE} : ${UNREAD};
+      continue;
     }
-  });
+    numbers[i * 5] = stat.size;
+    numbers[i * 5 + 1] = stat.mtimeMs;
+    numbers[i * 5 + 2] = stat.ctimeMs;
+    numbers[i * 5 + 3] = stat.ino;
+    numbers[i * 5 + 4] = stat.dev;
+    hashes.set(hash, i * 32);
+  }
   postMessage({ numbers, hashes }, [numbers.buffer, hashes.buffer]);
 };
 `;
@@ -130,12 +151,15 @@ export function startReader(): Worker {
 }
 
 /** Returns one file of a worker's answer; `undefined` when it could not be read. */
-export function contentAt(answer: ReadAnswer, index: number): FileContent | undefined {
-  const [bytes = -1, size = 0, mtimeMs = 0, ctimeMs = 0, ino = 0, dev = 0] = answer.numbers.slice(
-    index * 6,
-    index * 6 + 6,
-  );
-  if (bytes < 0) return undefined;
-  const hash = answer.hashes.subarray(index * 32, index * 32 + 32);
-  return { hash, size: bytes, after: { size, mtimeMs, ctimeMs, ino, dev } };
+export function readingAt({ numbers, hashes }: ReadAnswer, index: number): Reading | undefined {
+  const n = index * 5;
+  const size = numbers[n] ?? UNREAD;
+  if (size === UNSTABLE) return { type: "unstable" };
+  if (size === UNREAD) return undefined;
+  const [mtimeMs = 0, ctimeMs = 0, ino = 0, dev = 0] = [numbers[n + 1], numbers[n + 2], numbers[n + 3], numbers[n + 4]];
+  return {
+    type: "read",
+    stat: { size, mtimeMs, ctimeMs, ino, dev },
+    hash: hashes.subarray(index * 32, index * 32 + 32),
+  };
 }

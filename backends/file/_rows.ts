@@ -1,5 +1,5 @@
 /**
- * The rows of a fingerprint, packed: about 90 bytes a file beside its path, so that a million of them fit (L24).
+ * The rows of a fingerprint, packed: about 80 bytes a file beside its path, so that a million of them fit (L24).
  *
  * @module
  */
@@ -7,20 +7,18 @@
 import { compareCodePoints } from "../../engine/model/json.ts";
 import type { FileStat } from "./_read.ts";
 
-/** What one path of a folder adds to its fingerprint, or a single file by the path `""`. `hash` is 32 bytes: SHA-256 of a file's content or of a link's target. */
-export interface Row extends FileStat {
+/** What one path of a folder adds to its fingerprint, or a single file by the path `""`. */
+export interface Row {
   readonly path: string;
+  /** Whether it is a link that is recorded by its target. */
   readonly link: boolean;
-  /** When hashing began, in milliseconds since the epoch; 0 for links and for files not hashed yet. */
+  /** The file's stat; zeros for a link. */
+  readonly stat: FileStat;
+  /** When hashing began, in milliseconds since the epoch; less than 1 for links and for files not hashed yet. */
   readonly hashedAt: number;
+  /** SHA-256, 32 bytes: of a file's content or of a link's target. */
   readonly hash: Uint8Array;
 }
-
-const NUMBERS = 6;
-const HASH = 32;
-const HASHED_AT = 5;
-
-const NO_STAT: FileStat = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, dev: 0 };
 
 /** Rows of an earlier fingerprint, to be read alongside a walk. */
 export interface KnownRows {
@@ -32,10 +30,18 @@ export interface KnownRows {
   find(path: string): Row | undefined;
 }
 
+/** How many numbers a row has: those of its stat, and when it was hashed. */
+export const NUMBERS = 6;
+/** Bytes of a hash. */
+export const HASH = 32;
+const HASHED_AT = 5;
+const IS_LINK = -1;
+
+const NO_STAT: FileStat = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, dev: 0 };
+
 /** Rows in the order of their paths: all are added first, and those not known are hashed later. */
 export class Rows {
   readonly #paths: string[] = [];
-  readonly #links = new Set<number>();
   #numbers = new Float64Array(64 * NUMBERS);
   #hashes = new Uint8Array(64 * HASH);
 
@@ -46,26 +52,31 @@ export class Rows {
 
   /** Appends a link by the hash of its target. */
   addLink(path: string, hash: Uint8Array): void {
-    const index = this.#add(path);
-    this.#links.add(index);
-    this.setHash(index, NO_STAT, { hash, hashedAt: 0 });
+    this.setHash(this.addFile(path), NO_STAT, { hash, hashedAt: IS_LINK });
   }
 
-  /** Appends a file whose hash follows by {@link Rows.setHash}. Returns its index. */
-  addFile(path: string, stat: FileStat): number {
-    const index = this.#add(path);
-    this.#setNumbers(index, stat, 0);
+  /** Appends a file; its stat and hash follow by {@link Rows.setHash}. Returns its index. */
+  addFile(path: string): number {
+    const index = this.#paths.push(path) - 1;
+    if ((index + 1) * HASH > this.#hashes.length) {
+      const [numbers, hashes] = [this.#numbers, this.#hashes];
+      this.#numbers = new Float64Array(numbers.length * 2);
+      this.#numbers.set(numbers);
+      this.#hashes = new Uint8Array(hashes.length * 2);
+      this.#hashes.set(hashes);
+    }
     return index;
-  }
-
-  /** Sets the stat of a row that has no hash yet. */
-  setStat(index: number, stat: FileStat): void {
-    this.#setNumbers(index, stat, 0);
   }
 
   /** Sets what was read of a row. */
   setHash(index: number, stat: FileStat, read: { readonly hash: Uint8Array; readonly hashedAt: number }): void {
-    this.#setNumbers(index, stat, read.hashedAt);
+    const n = index * NUMBERS;
+    this.#numbers[n] = stat.size;
+    this.#numbers[n + 1] = stat.mtimeMs;
+    this.#numbers[n + 2] = stat.ctimeMs;
+    this.#numbers[n + 3] = stat.ino;
+    this.#numbers[n + 4] = stat.dev;
+    this.#numbers[n + HASHED_AT] = read.hashedAt;
     this.#hashes.set(read.hash, index * HASH);
   }
 
@@ -79,45 +90,10 @@ export class Rows {
     return this.#numbers[index * NUMBERS] ?? 0;
   }
 
-  /** Returns a row as an object; its hash is a view. */
-  at(index: number): Row {
-    const n = index * NUMBERS;
-    return {
-      path: this.#paths[index] ?? "",
-      link: this.#links.has(index),
-      size: this.#numbers[n] ?? 0,
-      mtimeMs: this.#numbers[n + 1] ?? 0,
-      ctimeMs: this.#numbers[n + 2] ?? 0,
-      ino: this.#numbers[n + 3] ?? 0,
-      dev: this.#numbers[n + 4] ?? 0,
-      hashedAt: this.#numbers[n + HASHED_AT] ?? 0,
-      hash: this.#hashes.subarray(index * HASH, index * HASH + HASH),
-    };
-  }
-
-  /** Yields every row that has its hash. */
-  *[Symbol.iterator](): Generator<Row> {
-    for (let i = 0; i < this.length; i++) if (this.#isHashed(i)) yield this.at(i);
-  }
-
-  /** How many rows have their hash. */
-  countHashed(): number {
-    let count = 0;
-    for (let i = 0; i < this.length; i++) if (this.#isHashed(i)) count++;
-    return count;
-  }
-
-  /** Returns these rows as those of an earlier fingerprint. */
-  asKnown(digest: string): KnownRows {
-    let next = 0;
-    return {
-      count: this.length,
-      digest,
-      find: (path) => {
-        while (next < this.length && compareCodePoints(this.#paths[next] ?? "", path) < 0) next++;
-        return this.#paths[next] === path ? this.at(next) : undefined;
-      },
-    };
+  /** Returns the token of a row: the hash as hex, marked when it is a link. */
+  tokenAt(index: number): string {
+    const hex = this.#hashes.subarray(index * HASH, index * HASH + HASH).toHex();
+    return this.#numbers[index * NUMBERS + HASHED_AT] === IS_LINK ? `symlink:${hex}` : hex;
   }
 
   /** Bytes of all files. */
@@ -127,29 +103,61 @@ export class Rows {
     return size;
   }
 
-  #isHashed(index: number): boolean {
-    return this.#numbers[index * NUMBERS + HASHED_AT] !== 0 || this.#links.has(index);
+  /** Returns some rows as they are held. */
+  part(start: number, end: number): RowsPart {
+    return {
+      paths: this.#paths.slice(start, end),
+      numbers: this.#numbers.subarray(start * NUMBERS, end * NUMBERS),
+      hashes: this.#hashes.subarray(start * HASH, end * HASH),
+    };
   }
 
-  #add(path: string): number {
-    const index = this.#paths.push(path) - 1;
-    if ((index + 1) * HASH > this.#hashes.length) {
-      const [numbers, hashes] = [this.#numbers, this.#hashes];
-      this.#numbers = new Float64Array(numbers.length * 2);
-      this.#numbers.set(numbers);
-      this.#hashes = new Uint8Array(hashes.length * 2);
-      this.#hashes.set(hashes);
-    }
-    return index;
+  /** Returns these rows as those of an earlier fingerprint. */
+  asKnown(digest: string): KnownRows {
+    const all: RowsPart = { paths: this.#paths, numbers: this.#numbers, hashes: this.#hashes };
+    let next = 0;
+    return {
+      count: this.length,
+      digest,
+      find: (path) => {
+        next = seek(all.paths, next, path);
+        return all.paths[next] === path ? rowOf(all, next) : undefined;
+      },
+    };
   }
+}
 
-  #setNumbers(index: number, stat: FileStat, hashedAt: number): void {
-    const n = index * NUMBERS;
-    this.#numbers[n] = stat.size;
-    this.#numbers[n + 1] = stat.mtimeMs;
-    this.#numbers[n + 2] = stat.ctimeMs;
-    this.#numbers[n + 3] = stat.ino;
-    this.#numbers[n + 4] = stat.dev;
-    this.#numbers[n + HASHED_AT] = hashedAt;
-  }
+/** Rows in three columns. */
+export interface RowsPart {
+  readonly paths: readonly string[];
+  /** {@link NUMBERS} for each row. */
+  readonly numbers: Float64Array<ArrayBuffer>;
+  /** {@link HASH} bytes for each row. */
+  readonly hashes: Uint8Array<ArrayBuffer>;
+}
+
+/** Returns the first position from `start` on whose path is not before `path`. */
+export function seek(paths: readonly string[], start: number, path: string): number {
+  let at = start;
+  for (let other = paths[at]; other !== undefined && compareCodePoints(other, path) < 0; other = paths[at]) at++;
+  return at;
+}
+
+/** Returns a row as an object; its hash is a view. */
+export function rowOf({ paths, numbers, hashes }: RowsPart, index: number): Row {
+  const n = index * NUMBERS;
+  const hashedAt = numbers[n + HASHED_AT] ?? 0;
+  return {
+    path: paths[index] ?? "",
+    link: hashedAt === IS_LINK,
+    stat: {
+      size: numbers[n] ?? 0,
+      mtimeMs: numbers[n + 1] ?? 0,
+      ctimeMs: numbers[n + 2] ?? 0,
+      ino: numbers[n + 3] ?? 0,
+      dev: numbers[n + 4] ?? 0,
+    },
+    hashedAt,
+    hash: hashes.subarray(index * HASH, index * HASH + HASH),
+  };
 }
