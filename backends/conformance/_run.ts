@@ -6,14 +6,43 @@ import { assertDeclared, type Capability } from "../backend.ts";
 import { Bench, capabilitiesOf, type Check } from "./_bench.ts";
 import type { BackendHarness } from "./harness.ts";
 
-/** What became of one check. */
+/**
+ * What became of one check.
+ *
+ * @example Name the checks that were not for this backend
+ * ```ts
+ * import type { CheckOutcome } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const outcomes: readonly CheckOutcome[] = [
+ *   { id: "C01", name: "fingerprint-stable", status: "passed" },
+ *   { id: "C12", name: "pin", status: "skipped", reason: "does not declare pin" },
+ * ];
+ * assert.deepEqual(outcomes.filter((o) => o.status === "skipped").map((o) => o.id), ["C12"]);
+ * ```
+ */
 export type CheckOutcome =
   | { readonly id: string; readonly name: string; readonly status: "passed" }
   /** Not for this backend; `reason` says why. */
   | { readonly id: string; readonly name: string; readonly status: "skipped"; readonly reason: string }
   | { readonly id: string; readonly name: string; readonly status: "failed"; readonly error: Error };
 
-/** What a run of the suite found. */
+/**
+ * What a run of the suite found.
+ *
+ * @example Sum up a run
+ * ```ts
+ * import type { ConformanceReport } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const report: ConformanceReport = {
+ *   kind: "note",
+ *   capabilities: ["fingerprint"],
+ *   checks: [{ id: "C01", name: "fingerprint-stable", status: "passed" }],
+ * };
+ * assert(report.checks.every((c) => c.status !== "failed"));
+ * ```
+ */
 export interface ConformanceReport {
   /** The kind of the backend. */
   readonly kind: string;
@@ -23,19 +52,51 @@ export interface ConformanceReport {
   readonly checks: readonly CheckOutcome[];
 }
 
-/** Options of a run. */
+/**
+ * Options of a run.
+ *
+ * @example Work on one check
+ * ```ts
+ * import type { ConformanceOptions } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const options: ConformanceOptions = { only: ["C20"], racers: 16 };
+ * assert.equal(options.only?.length, 1);
+ * ```
+ */
 export interface ConformanceOptions {
   /** Each check becomes a step of this test. */
   readonly t?: Deno.TestContext;
   /** Ends the run between two checks. */
   readonly signal?: AbortSignal;
-  /** Contenders of a race. @default {8} */
+  /**
+   * Contenders of a race.
+   * @default {8}
+   */
   readonly racers?: number;
-  /** Ids of the only checks to run, for work on one of them. @default all */
+  /**
+   * Ids of the only checks to run, for work on one of them.
+   * @default all
+   */
   readonly only?: readonly string[];
 }
 
-/** A backend broke the contract; `report` has every check. */
+/**
+ * A backend broke the contract; `report` has every check.
+ *
+ * @example See which checks a backend fails
+ * ```ts
+ * import { ConformanceFailure } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const failure = new ConformanceFailure({
+ *   kind: "note",
+ *   capabilities: ["fingerprint"],
+ *   checks: [{ id: "C01", name: "fingerprint-stable", status: "failed", error: new Error("two reads differ") }],
+ * });
+ * assert.match(failure.message, /^Backend "note" fails 1 checks:\nC01 fingerprint-stable: two reads differ$/);
+ * ```
+ */
 export class ConformanceFailure extends AssertionError {
   /** Every check of the run. */
   readonly report: ConformanceReport;

@@ -9,7 +9,18 @@ import { accessOf } from "../../engine/host/worker_backend.ts";
 import { PermissionDeniedError, UnavailableError } from "../../engine/model/errors.ts";
 import type { Access, ObjectBackend } from "../backend.ts";
 
-/** One call of a backend. */
+/**
+ * One call of a backend.
+ *
+ * @example Write down what is called
+ * ```ts
+ * import type { BackendCall } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const line = (call: BackendCall): string => `${call.method} #${call.nth}`;
+ * assert.equal(line({ method: "fork", args: [], nth: 2 }), "fork #2");
+ * ```
+ */
 export interface BackendCall {
   /** Such as `fork`. */
   readonly method: string;
@@ -19,11 +30,25 @@ export interface BackendCall {
   readonly nth: number;
 }
 
-/** Which calls a fault strikes: those of a method, of these only the Nth when given. */
+/**
+ * Which calls a fault strikes: those of a method, of these only the Nth when given.
+ *
+ * @example Strike the second fork
+ * ```ts
+ * import type { FaultSite } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const site: FaultSite = { method: "fork", nth: 2 };
+ * assert.equal(site.nth, 2);
+ * ```
+ */
 export interface FaultSite {
   /** Such as `fork`. */
   readonly method: string;
-  /** From 1. @default every call */
+  /**
+   * From 1.
+   * @default every call
+   */
   readonly nth?: number;
 }
 
@@ -36,7 +61,23 @@ const PURE: ReadonlySet<string | symbol> = new Set([
   "stateAddressable",
 ]);
 
-/** Returns a backend whose calls pass through `around`, which decides whether and when to run them. */
+/**
+ * Returns a backend whose calls pass through `around`, which decides whether and when to run them.
+ *
+ * @example Record every call
+ * ```ts
+ * import { intercept, memoryStatics } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const methods: string[] = [];
+ * await using backend = intercept(await memoryStatics.open({ config: {}, rules: [] }), (call, run) => {
+ *   methods.push(call.method);
+ *   return run();
+ * });
+ * await backend.fingerprint({ system: "lab" }, undefined);
+ * assert.deepEqual(methods, ["fingerprint"]);
+ * ```
+ */
 export function intercept(
   backend: ObjectBackend,
   around: (call: BackendCall, run: () => Promise<unknown>) => Promise<unknown>,
@@ -56,7 +97,18 @@ export function intercept(
   });
 }
 
-/** Returns a backend that lets the event loop turn some times before and after each call. */
+/**
+ * Returns a backend that lets the event loop turn some times before and after each call.
+ *
+ * @example Make a store slow
+ * ```ts
+ * import { memoryStatics, withLatency } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * await using backend = withLatency(await memoryStatics.open({ config: {}, rules: [] }), 3);
+ * assert.deepEqual(await backend.fingerprint({ system: "lab" }, undefined), { snapshot_id: "lab:s0" });
+ * ```
+ */
 export function withLatency(backend: ObjectBackend, turns: number): ObjectBackend {
   return intercept(backend, async (_, run) => {
     await pause(turns);
@@ -66,12 +118,42 @@ export function withLatency(backend: ObjectBackend, turns: number): ObjectBacken
   });
 }
 
-/** Returns a backend that fails some calls before they reach the store. */
+/**
+ * Returns a backend that fails some calls before they reach the store.
+ *
+ * @example Let the first read fail
+ * ```ts
+ * import { UnavailableError } from "@tether/tether";
+ * import { memoryStatics, withFailure } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const error = new UnavailableError("Cannot reach the store", { kind: "memory" });
+ * const site = { method: "fingerprint", nth: 1 };
+ * await using backend = withFailure(await memoryStatics.open({ config: {}, rules: [] }), site, error);
+ * await assert.rejects(backend.fingerprint({ system: "lab" }, undefined), UnavailableError);
+ * await backend.fingerprint({ system: "lab" }, undefined);
+ * ```
+ */
 export function withFailure(backend: ObjectBackend, site: FaultSite, error: Error): ObjectBackend {
   return intercept(backend, (call, run) => strikes(site, call) ? Promise.reject(error) : run());
 }
 
-/** Returns a backend that carries some calls out and then reports that the store did not answer. */
+/**
+ * Returns a backend that carries some calls out and then reports that the store did not answer.
+ *
+ * @example Lose the answer to a pin that was made
+ * ```ts
+ * import { UnavailableError } from "@tether/tether";
+ * import { memoryStatics, withLostAnswer } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const id = "c0fe5a1e.0123456789abcdef";
+ * await using backend = withLostAnswer(await memoryStatics.open({ config: {}, rules: [] }), { method: "pin" });
+ * const state = await backend.fingerprint({ system: "lab" }, undefined);
+ * await assert.rejects(async () => await backend.pin?.({ system: "lab" }, state, id), UnavailableError);
+ * assert((await backend.listPins?.({ system: "lab" }))?.has(id));
+ * ```
+ */
 export function withLostAnswer(backend: ObjectBackend, site: FaultSite): ObjectBackend {
   return intercept(backend, async (call, run) => {
     const result = await run();
@@ -82,7 +164,21 @@ export function withLostAnswer(backend: ObjectBackend, site: FaultSite): ObjectB
   });
 }
 
-/** Returns a backend whose store denies calls that do more than an access allows. */
+/**
+ * Returns a backend whose store denies calls that do more than an access allows.
+ *
+ * @example Take the right to write away
+ * ```ts
+ * import { PermissionDeniedError } from "@tether/tether";
+ * import { memoryStatics, withAccess } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * await using backend = withAccess(await memoryStatics.open({ config: {}, rules: [] }), "read");
+ * const state = await backend.fingerprint({ system: "lab" }, undefined);
+ * const pin = async () => await backend.pin?.({ system: "lab" }, state, "c0fe5a1e.0123456789abcdef");
+ * await assert.rejects(pin, PermissionDeniedError);
+ * ```
+ */
 export function withAccess(backend: ObjectBackend, allowed: Access): ObjectBackend {
   const levels: readonly Access[] = ["read", "refs", "lifecycle"];
   return intercept(backend, (call, run) => {
@@ -93,7 +189,19 @@ export function withAccess(backend: ObjectBackend, allowed: Access): ObjectBacke
   });
 }
 
-/** Returns a backend that counts its calls by method, and the counts. */
+/**
+ * Returns a backend that counts its calls by method, and the counts.
+ *
+ * @example Show that a call asks the store once
+ * ```ts
+ * import { memoryStatics, withCounts } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const { backend, counts } = withCounts(await memoryStatics.open({ config: {}, rules: [] }));
+ * await backend.fingerprint({ system: "lab" }, undefined);
+ * assert.equal(counts.get("fingerprint"), 1);
+ * ```
+ */
 export function withCounts(
   backend: ObjectBackend,
 ): { readonly backend: ObjectBackend; readonly counts: Map<string, number> } {

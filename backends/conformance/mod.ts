@@ -1,11 +1,16 @@
 /**
  * The conformance suite: what every backend must prove, by capability (backends §7).
  *
- * ```ts ignore
- * Deno.test("mysys meets the contract", async (t) => {
- *   await using harness = await makeHarness();
- *   await runConformance(harness, { t });
- * });
+ * @example Make each check a step of a test
+ * ```ts
+ * import { type BackendHarness, runConformance } from "@tether/tether/testing";
+ *
+ * function testConformance(name: string, makeHarness: () => Promise<BackendHarness>): void {
+ *   Deno.test(name, async (t) => {
+ *     await using harness = await makeHarness();
+ *     await runConformance(harness, { t });
+ *   });
+ * }
  * ```
  *
  * @module
@@ -35,6 +40,7 @@ export {
   withLatency,
   withLostAnswer,
 } from "./faults.ts";
+export { memoryStatics } from "../memory/statics.ts";
 export { type BackendHarness, type Breakage, localSpellings, type Obstruction } from "./harness.ts";
 export { type CheckOutcome, ConformanceFailure, type ConformanceOptions, type ConformanceReport } from "./_run.ts";
 
@@ -54,6 +60,29 @@ function order(check: Check): number {
  *
  * @throws {ConformanceFailure} if any check failed; it carries the report.
  * @throws {TypeError} if the backend's members do not match its capabilities.
+ *
+ * @example Run two checks on systems that live in this process
+ * ```ts
+ * import type { Handle, JsonObject } from "@tether/tether";
+ * import { type BackendHarness, memoryStatics, runConformance } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const backend = await memoryStatics.open({ config: {}, rules: [] });
+ * let count = 0;
+ * await using harness: BackendHarness = {
+ *   backend,
+ *   newObject: () => Promise.resolve({ system: `lab-${count++}` }),
+ *   async mutate(locator, ref) {
+ *     const target = ref === undefined ? { on: "base" } as const : { on: "ref", ref } as const;
+ *     await using handle = await backend.openHandle(locator, target, { readOnly: false });
+ *     (handle as Handle & { write(changes: JsonObject): void }).write({ [`key-${count++}`]: 1 });
+ *   },
+ *   [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+ * };
+ *
+ * const report = await runConformance(harness, { only: ["C01", "C02"] });
+ * assert.deepEqual(report.checks.map((c) => `${c.id} ${c.status}`), ["C01 passed", "C02 passed"]);
+ * ```
  */
 export async function runConformance(
   harness: BackendHarness,

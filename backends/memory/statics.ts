@@ -6,7 +6,18 @@
 
 import { type BackendStatics, NO_NEEDS } from "../backend.ts";
 
-/** The kind `memory`: systems that live in this process, for tests. The executable specification of the contract. */
+/**
+ * The kind `memory`: systems that live in this process, for tests. The executable specification of the contract.
+ *
+ * @example Open a backend that needs no store
+ * ```ts
+ * import { memoryStatics } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * await using backend = await memoryStatics.open({ config: {}, rules: [] });
+ * assert.deepEqual(await backend.fingerprint({ system: "lab" }, undefined), { snapshot_id: "lab:s0" });
+ * ```
+ */
 export const memoryStatics: BackendStatics = {
   kind: "memory",
   capabilities: new Set([

@@ -14,13 +14,27 @@ import type { HostAnswer, HostMessage } from "./worker_entry.ts";
 /** Milliseconds after which a worker that owes a synchronous answer counts as hung. */
 const SYNC_TIMEOUT_MS = 30_000;
 
-/** A module that exports the statics of a kind. */
+/**
+ * A module that exports the statics of a kind.
+ *
+ * @example Point at the statics of a kind
+ * ```ts
+ * import type { BackendModule } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const module: BackendModule = { url: new URL("file:///srv/kinds/note/mod.ts"), name: "noteStatics" };
+ * assert.equal(module.name, "noteStatics");
+ * ```
+ */
 export interface BackendModule {
-  /** Where the code is. */
+  /** The code. */
   readonly url: URL;
-  /** The name of the export. @default {"default"} */
+  /**
+   * The name of the export.
+   * @default {"default"}
+   */
   readonly name?: string;
-  /** The export is a function, and this is what it is to be called with. */
+  /** What the export is to be called with, when it is a function that makes the statics. */
   readonly argument?: string;
   /**
    * The folder of code that is not part of tether: the worker loads it by its own right, with read access to this folder.
@@ -39,7 +53,10 @@ export interface WorkerClientOptions {
   readonly module: BackendModule;
   /** Exactly what the worker may do. */
   readonly needs: PermissionNeeds;
-  /** A trusted module whose `serve(statics, scope)` answers. @default worker_entry.ts */
+  /**
+   * A trusted module whose `serve(statics, scope)` answers.
+   * @default worker_entry.ts
+   */
   readonly entry?: URL;
 }
 
