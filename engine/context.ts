@@ -23,12 +23,10 @@ import {
 import { type BrokenManifest, ManifestStore } from "./files/manifests.ts";
 import { readSecrets } from "./files/secrets.ts";
 import { WorkspaceFile, type WorkspaceState } from "./files/workspace.ts";
-import { mapLimit, Mutex } from "./io/pool.ts";
+import { Mutex } from "./io/pool.ts";
 import { shellQuote } from "./io/shell.ts";
 import { ConfigError } from "./model/errors.ts";
 import { manifestHash, type ObjectManifest } from "./model/manifest.ts";
-
-const WRITES_AT_ONCE = 16;
 
 /** Options of {@link openContext}. */
 export interface ContextOptions {
@@ -122,8 +120,7 @@ export class Context implements AsyncDisposable {
 
   /** Writes manifests and reads them back into the view. */
   async saveManifests(changed: readonly ObjectManifest[]): Promise<void> {
-    // Each is durable by itself; side by side they share the waiting for the disk.
-    await mapLimit(changed, WRITES_AT_ONCE, (manifest) => this.manifests.write(manifest));
+    await this.manifests.writeAll(changed);
     const { objects, broken } = await this.manifests.read();
     this.#view = { ...this.#view, objects, broken };
   }

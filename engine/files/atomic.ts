@@ -24,6 +24,11 @@ export interface WriteAtomicOptions {
    * @default {true}
    */
   readonly durable?: boolean;
+  /**
+   * Whether the rename is made durable too; `false` for a caller that writes many files and syncs their folder once.
+   * @default {true}
+   */
+  readonly syncFolder?: boolean;
 }
 
 /**
@@ -56,7 +61,7 @@ async function replace(path: string, data: string | Uint8Array, options: WriteAt
     const temp = await writeTemp(folder, path, data, how);
     if (!await tryRename(temp, path)) throw new Error(`Cannot rename "${temp}" within its folder`);
   }
-  if (durable) await syncFolder(folder);
+  if (durable && options.syncFolder !== false) await syncFolder(folder);
 }
 
 /** Writes a temporary file for a target into a folder, and returns its path. */

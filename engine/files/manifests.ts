@@ -11,7 +11,7 @@ import { checkKey, manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
 import { Fields } from "./_fields.ts";
-import { readText, removeIfThere, writeAtomic } from "./atomic.ts";
+import { readText, removeIfThere, syncFolder, writeAtomic } from "./atomic.ts";
 import { readPolicy } from "./config.ts";
 import { datasetPaths, makeFolder } from "./layout.ts";
 import { isTable, MAX_TOML_BYTES, readsBackAs, readToml, type TomlTable, writeToml } from "./toml.ts";
@@ -131,6 +131,7 @@ interface Cached {
 /** A file may change within one tick of the clock its times are taken from: a younger one is read again. */
 const SETTLED_MS = 2000;
 const READS_AT_ONCE = 32;
+const WRITES_AT_ONCE = 32;
 
 /** The manifests of one working tree. */
 export class ManifestStore {
@@ -187,16 +188,34 @@ export class ManifestStore {
    * @throws {ConfigError} if the file there does not parse, or the result would not read back.
    */
   async write(manifest: ObjectManifest): Promise<void> {
-    const previous = await this.text(manifest.key);
-    const text = previous === undefined ? formatManifest(manifest) : await reviseManifest(manifest, previous);
-    if (text !== previous) await this.writeText(manifest.key, text);
+    await this.writeAll([manifest]);
+  }
+
+  /**
+   * Records several objects, each as {@link write} does, and makes all of it durable. Side by side they share the waiting
+   * for the disk; each folder is synced once.
+   */
+  async writeAll(manifests: readonly ObjectManifest[]): Promise<void> {
+    const folders = new Set(manifests.map((m) => dirname(join(this.#root, this.#pathOf(checkKey(m.key))))));
+    for (const folder of folders) await makeFolder(this.#root, folder);
+    await mapLimit(manifests, WRITES_AT_ONCE, async (manifest) => {
+      const previous = await this.text(manifest.key);
+      const text = previous === undefined ? formatManifest(manifest) : await reviseManifest(manifest, previous);
+      if (text !== previous) await this.#replace(manifest.key, text, false);
+    });
+    for (const folder of folders) await syncFolder(folder);
   }
 
   /** Replaces a manifest by an exact text, for undo and roll back. */
   async writeText(key: string, text: string): Promise<void> {
-    const path = join(this.#root, this.#pathOf(checkKey(key)));
-    await makeFolder(this.#root, dirname(path));
-    await writeAtomic(path, text, { tempDir: datasetPaths(this.#root).cache });
+    await makeFolder(this.#root, dirname(join(this.#root, this.#pathOf(checkKey(key)))));
+    await this.#replace(key, text, true);
+  }
+
+  /** Replaces a file whose folder exists. */
+  async #replace(key: string, text: string, syncFolder: boolean): Promise<void> {
+    const path = join(this.#root, this.#pathOf(key));
+    await writeAtomic(path, text, { tempDir: datasetPaths(this.#root).cache, syncFolder });
   }
 
   /** Removes a manifest and the folders that leaves empty; it is fine when it is gone. */
