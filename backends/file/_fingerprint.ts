@@ -31,6 +31,9 @@ export interface FingerprintOptions extends Op {
   readonly now: () => number;
 }
 
+/** What is read faster than a cache of it is written. */
+const SMALL_BYTES = 1024 * 1024;
+
 /** A state and what it is made of: one row for a file. */
 export interface Fingerprint {
   readonly state: State;
@@ -96,7 +99,8 @@ async function readRows(
     return { rows, digest };
   } finally {
     // What was hashed before a failure or an abort is kept too: the next call goes on from there.
-    if (path !== undefined) writeCache(path, rows, digest);
+    // One small file is read again in less time than its cache takes to write.
+    if (path !== undefined && (rows.length > 1 || rows.totalSize() >= SMALL_BYTES)) writeCache(path, rows, digest);
   }
 }
 
@@ -113,27 +117,7 @@ async function collect(
   let turnEnds = performance.now() + TURN_MS;
   let count = 0;
   for (const entry of entries) {
-    const known = source?.find(entry.path);
-    if (!known && !entry.link && entry.path !== OWNER_MARKER) {
-      // Reading it tells its stat too.
-      changed++;
-      hasher.add(rows.addFile(entry.path));
-    } else {
-      const stat = statEntry(root, entry);
-      if (!stat) {
-        const hash = linkHash(root, entry.path);
-        if (!known?.link || known.hash.toHex() !== hash.toHex()) changed++;
-        rows.addLink(entry.path, hash);
-      } else if (entry.path !== OWNER_MARKER) {
-        const index = rows.addFile(entry.path);
-        if (known && isTrusted(known, stat)) {
-          rows.setHash(index, stat, known);
-        } else {
-          changed++;
-          hasher.add(index);
-        }
-      }
-    }
+    if (!addEntry(root, entry, { rows, hasher, known: source?.find(entry.path) })) changed++;
     // Reading the clock costs as much as a fifth of a stat.
     if (++count % 64 === 0 && performance.now() > turnEnds) {
       await nextTurn();
@@ -142,6 +126,33 @@ async function collect(
     }
   }
   return changed === 0 && source?.count === rows.length ? source.digest : undefined;
+}
+
+/** Adds the row of an entry, or has it hashed. Returns whether it is exactly as known before. */
+function addEntry(
+  root: string,
+  entry: Found,
+  { rows, hasher, known }: { readonly rows: Rows; readonly hasher: Hasher; readonly known: Row | undefined },
+): boolean {
+  if (!known && !entry.link && entry.path !== OWNER_MARKER) {
+    // Reading it tells its stat too.
+    hasher.add(rows.addFile(entry.path));
+    return false;
+  }
+  const stat = statEntry(root, entry);
+  if (!stat) {
+    const hash = linkHash(root, entry.path);
+    rows.addLink(entry.path, hash);
+    return known?.link === true && known.hash.toHex() === hash.toHex();
+  }
+  if (entry.path === OWNER_MARKER) return true;
+  const index = rows.addFile(entry.path);
+  if (known && isTrusted(known, stat)) {
+    rows.setHash(index, stat, known);
+    return true;
+  }
+  hasher.add(index);
+  return false;
 }
 
 /** Returns the stat of what counts as a file; `undefined` for a link to anything else or to nothing. */
