@@ -18,15 +18,16 @@ import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, type SnapshotReport, withJson } from "../reports.ts";
 import { isMoving, type Standing, staticsFor, workingRefOf } from "../state.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
+import { withUnfinished } from "./unfinished.ts";
 
 /** Returns what the rules of {@link workingRefOf} are judged by. */
 export async function standingOf(ctx: Context): Promise<Standing> {
-  return {
+  return await withUnfinished(ctx, {
     objects: ctx.objects,
     workspace: ctx.workspace,
     onTrunk: ctx.onTrunk,
     statics: await staticsFor(ctx.objects.values(), ctx.backends),
-  };
+  });
 }
 
 /** Where a fan-out reads an object: a ref, the upstream (`at` ignored), or where it is registered. */
@@ -124,7 +125,7 @@ export async function takeSnapshot(
 ): Promise<{ readonly read: Outcomes<State>; readonly standing: Standing }> {
   const standing = await standingOf(ctx);
   const read = await readStates(ctx, snapshotTargets(objects, standing), { ...options, standing });
-  const workspace = cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() });
+  const workspace = cacheStates(standing.workspace, read, { standing, now: ctx.env.now() });
   return { read, standing: { ...standing, workspace } };
 }
 

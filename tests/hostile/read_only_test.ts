@@ -70,7 +70,10 @@ Deno.test("[L26] on a tree without write permission everything that reads works,
       await t.step(args.join(" "), async () => {
         const { code, stdout, stderr } = await l.tether(args, bare());
         assert.deepEqual([code, stdout], [1, ""]);
-        assert.match(stderr, /^error: Cannot lock "[^"]*\/\.tether\/lock": the file cannot be written: .*\nhint: .*\n$/);
+        assert.match(
+          stderr,
+          /^error: Cannot lock "[^"]*\/\.tether\/lock": the file cannot be written: .*\nhint: .*\n$/,
+        );
       });
     }
   });

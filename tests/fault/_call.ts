@@ -1,0 +1,52 @@
+/**
+ * Calls of a dataset's methods as data, so that they can be handed to another process.
+ *
+ * @module
+ */
+
+import type { AddOptions } from "../../engine/commands/add.ts";
+import type { CommitOptions } from "../../engine/commands/commit.ts";
+import type { GcRequest } from "../../engine/commands/gc_input.ts";
+import type { NewOptions } from "../../engine/commands/new.ts";
+import type { Dataset } from "../../engine/dataset.ts";
+import type { Policy } from "../../engine/model/manifest.ts";
+
+/** A call of a dataset's method. */
+export type Call =
+  | { readonly command: "add"; readonly options: AddOptions }
+  | { readonly command: "remove"; readonly key: string }
+  | { readonly command: "set"; readonly policy: Partial<Policy> }
+  | { readonly command: "commit"; readonly options: CommitOptions }
+  | { readonly command: "new"; readonly options: NewOptions }
+  | { readonly command: "open"; readonly key: string }
+  | { readonly command: "gc"; readonly options: GcRequest };
+
+/** Makes a call. */
+export async function perform(dataset: Dataset, call: Call): Promise<void> {
+  switch (call.command) {
+    case "add":
+      await dataset.add(call.options);
+      break;
+    case "remove":
+      await dataset.remove(call.key);
+      break;
+    case "set":
+      await dataset.setPolicy("all", call.policy);
+      break;
+    case "commit":
+      await dataset.commit(call.options);
+      break;
+    case "new":
+      await dataset.new(call.options);
+      break;
+    case "open": {
+      await using _handle = await dataset.open(call.key);
+      break;
+    }
+    case "gc":
+      await dataset.gc({ ...call.options, dryRun: false });
+      break;
+    default:
+      call satisfies never;
+  }
+}

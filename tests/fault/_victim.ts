@@ -1,0 +1,25 @@
+/**
+ * One command of a dataset, in a process that kills itself at a boundary between two writes, as a power cut would.
+ *
+ * Arguments: the dataset's root, the call as JSON, and the boundary; without a boundary the command runs to its end and every
+ * boundary it passes is printed.
+ *
+ * @module
+ */
+
+import { Dataset } from "../../engine/dataset.ts";
+import { REAL_ENV } from "../../engine/env.ts";
+import { type Call, perform } from "./_call.ts";
+
+const [root = "", call = "", deadly] = Deno.args;
+
+const env = {
+  ...REAL_ENV,
+  boundary(step: string): void {
+    if (deadly === undefined) Deno.stdout.writeSync(new TextEncoder().encode(`${step}\n`));
+    else if (step === deadly) Deno.kill(Deno.pid, "SIGKILL");
+  },
+};
+
+await using dataset = await Dataset.open(root, { env });
+await perform(dataset, JSON.parse(call) as Call);
