@@ -14,6 +14,14 @@ import { VERSION } from "./engine/version.ts";
 /**
  * Runs a command line without the program's name, and returns the exit code. The version and the overview load nothing
  * but themselves.
+ *
+ * @example Ask for the version
+ * ```ts
+ * import { main } from "@tether/tether/cli";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(await main(["--version"]), 0);
+ * ```
  */
 export async function main(args: readonly string[]): Promise<number> {
   const stdout = streamOf(Deno.stdout);

@@ -10,13 +10,14 @@
  * @example Compute what a pin of a state is called
  * ```ts
  * import { computePinId, refForPin } from "@tether/tether";
+ * import assert from "node:assert/strict";
  *
  * const id = computePinId("0a1b2c3d", {
  *   kind: "lance",
  *   identity: { uri: "/data/f.lance" },
  *   content: { branch: "main", version: 7 },
  * });
- * console.assert(refForPin(id) === "tether.0a1b2c3d.2ef86ad1bc61fed0");
+ * assert.equal(refForPin(id), "tether.0a1b2c3d.2ef86ad1bc61fed0");
  * ```
  *
  * @module
@@ -51,7 +52,39 @@ export type { VerifyOptions } from "./engine/commands/verify.ts";
 export { type EngineEnv, REAL_ENV } from "./engine/env.ts";
 export type { DatasetConfig } from "./engine/files/config.ts";
 export type { SnapshotError, WorkspaceState } from "./engine/files/workspace.ts";
-export type * from "./engine/reports.ts";
+export type {
+  AddReport,
+  BackendReport,
+  BackendsReport,
+  CallOptions,
+  CommitReport,
+  DiffEntry,
+  DiffReport,
+  DropReport,
+  FieldChange,
+  GcReport,
+  LogEntry,
+  LogReport,
+  NewReport,
+  ObjectStatus,
+  OpReport,
+  OpsReport,
+  Progress,
+  PromoteReport,
+  PullReport,
+  RemoveReport,
+  RepairReport,
+  Report,
+  RestoreReport,
+  SetReport,
+  SnapshotReport,
+  StatusLabel,
+  StatusReport,
+  UndoReport,
+  VcsDrift,
+  VerifyEntry,
+  VerifyReport,
+} from "./engine/reports.ts";
 export {
   type Action,
   Plan,
@@ -83,7 +116,35 @@ export {
   type WorkingRefName,
   workingRefName,
 } from "./engine/model/names.ts";
-export * from "./engine/model/errors.ts";
+export {
+  BackendError,
+  type BackendErrorCode,
+  type BackendErrorOptions,
+  CapabilityError,
+  CommitStateUnknownError,
+  ConcurrentChangeError,
+  ConfigError,
+  CredentialsError,
+  type ErrorOptions,
+  ImmutableObjectModifiedError,
+  InvalidLocatorError,
+  LockError,
+  MergeConflict,
+  MultiObjectError,
+  PermissionDeniedError,
+  PinDriftError,
+  RefConflictError,
+  RefMovedError,
+  SandboxError,
+  StalePlanError,
+  StaleWorkingCopyError,
+  StateGoneError,
+  StoreNotFoundError,
+  TetherError,
+  UnavailableError,
+  UnpinnedStateError,
+  VcsError,
+} from "./engine/model/errors.ts";
 
 export {
   ABSENT,
@@ -115,4 +176,18 @@ export {
 export { knownKinds } from "./backends/catalog.ts";
 export { type BackendSource, registerBackend } from "./engine/host/register.ts";
 export { detectVcs } from "./vcs/detect.ts";
-export type * from "./vcs/adapter.ts";
+export type {
+  Blocked,
+  Checkout,
+  CommitInfo,
+  CommitRequest,
+  Completeness,
+  HistoryCommit,
+  Location,
+  ObjectReader,
+  Position,
+  StagedBlob,
+  TreeEntry,
+  VcsAdapter,
+  VcsOptions,
+} from "./vcs/adapter.ts";

@@ -10,6 +10,25 @@ import type { Locator, Pin, Policy, State } from "../engine/model/manifest.ts";
 import { sameContent } from "../engine/model/manifest.ts";
 import { type BackendError, RefMovedError, renderState } from "../engine/model/errors.ts";
 
+// What the code of a kind needs besides. A module that is loaded in a worker can import this file and nothing else of
+// tether's: it is there already, and the worker may read no more.
+export { Float } from "../engine/model/json.ts";
+export {
+  BackendError,
+  CapabilityError,
+  CommitStateUnknownError,
+  ConcurrentChangeError,
+  ConfigError,
+  CredentialsError,
+  InvalidLocatorError,
+  MergeConflict,
+  PermissionDeniedError,
+  RefConflictError,
+  RefMovedError,
+  StateGoneError,
+  StoreNotFoundError,
+  UnavailableError,
+} from "../engine/model/errors.ts";
 export type { Json, JsonObject, Locator, Pin, Policy, State };
 
 /**
@@ -402,7 +421,17 @@ export interface PermissionNeeds {
   readonly ambient: boolean;
 }
 
-/** Needs that add nothing; spread it and name what differs. */
+/**
+ * Needs that add nothing; spread it and name what differs.
+ *
+ * @example Declare that one file is read
+ * ```ts
+ * import { NO_NEEDS } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual({ ...NO_NEEDS, read: ["/a.note"] }.net, []);
+ * ```
+ */
 export const NO_NEEDS: PermissionNeeds = {
   net: [],
   read: [],
@@ -452,7 +481,19 @@ export interface BackendSettings {
   readonly now?: () => Date;
 }
 
-/** Settings that need nothing but the defaults. */
+/**
+ * Settings that need nothing but the defaults.
+ *
+ * @example Open a kind as it comes
+ * ```ts
+ * import { DEFAULT_SETTINGS } from "@tether/tether/backend";
+ * import { memoryStatics } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * await using backend = await memoryStatics.open(DEFAULT_SETTINGS);
+ * assert.equal(backend.statics.kind, "memory");
+ * ```
+ */
 export const DEFAULT_SETTINGS: BackendSettings = { config: {}, rules: [] };
 
 /**
@@ -769,7 +810,19 @@ export interface Handle extends AsyncDisposable {
   toJSON(): HandleJson;
 }
 
-/** Returns a handle of plain data: all that a kind without live objects needs. */
+/**
+ * Returns a handle of plain data: all that a kind without live objects needs.
+ *
+ * @example Hand out the address of a file
+ * ```ts
+ * import { makeHandle } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * const uri = "/a.note";
+ * const handle = makeHandle({ type: "NoteHandle", kind: "note", key: uri, readOnly: true, address: uri, native: { uri } });
+ * assert.equal(handle.address(), "/a.note");
+ * ```
+ */
 export function makeHandle(data: {
   readonly type: string;
   readonly kind: string;
@@ -810,6 +863,16 @@ const MEMBERS: readonly [Capability, readonly (keyof ObjectBackend)[]][] = [
  * Checks that a backend has the members its capabilities promise, and declares those it has.
  *
  * @throws {TypeError} naming the first mismatch.
+ *
+ * @example Check a backend before it is used
+ * ```ts
+ * import { assertDeclared, DEFAULT_SETTINGS } from "@tether/tether/backend";
+ * import { memoryStatics } from "@tether/tether/testing";
+ * import assert from "node:assert/strict";
+ *
+ * const backend = await memoryStatics.open(DEFAULT_SETTINGS);
+ * assertDeclared(backend);
+ * ```
  */
 export function assertDeclared(backend: ObjectBackend): void {
   const { kind, capabilities } = backend.statics;
@@ -872,13 +935,33 @@ export async function checkExpected(
   });
 }
 
-/** Returns a locator that is not detached at a state. */
+/**
+ * Returns a locator that is not detached at a state.
+ *
+ * @example Look at the newest state, wherever the object was registered
+ * ```ts
+ * import { withoutAt } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual(withoutAt({ uri: "/f.lance", at: "7" }), { uri: "/f.lance" });
+ * ```
+ */
 export function withoutAt(locator: Locator): Locator {
   const { at: _, ...rest } = locator;
   return rest;
 }
 
-/** Returns the position a locator is detached at: trimmed text, `undefined` when there is none. `0` is a position. */
+/**
+ * Returns the position a locator is detached at: trimmed text, `undefined` when there is none. `0` is a position.
+ *
+ * @example Read the position of a locator
+ * ```ts
+ * import { atOf } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * assert.deepEqual([atOf({ at: 0 }), atOf({ at: " " }), atOf({})], ["0", undefined, undefined]);
+ * ```
+ */
 export function atOf(locator: Locator): string | undefined {
   const at = locator["at"];
   if (at === undefined || at === null) return undefined;
