@@ -10,6 +10,7 @@
 
 import { LANCE_ADDON } from "../backends/native.ts";
 import { installAddon } from "./addons.ts";
+import { installJj } from "./jj.ts";
 import { installPeer } from "./peer.ts";
 
 /** What a run of the runner came to. */
@@ -47,6 +48,8 @@ async function installNeeds(): Promise<void> {
   const needs: readonly (readonly [string, () => Promise<unknown>])[] = [
     ["the Lance addon", () => installAddon(LANCE_ADDON)],
     ["the Python implementation", installPeer],
+    // Too long a build to start unasked.
+    ...(inCi ? [["jj", installJj] as const] : []),
   ];
   for (const [name, install] of needs) {
     try {

@@ -1,11 +1,11 @@
 import { strict as assert } from "node:assert";
-import { cacheFolder } from "../../scripts/cache.ts";
+import { jjPath } from "../../scripts/jj.ts";
 import { observeSpawns } from "../../engine/io/process.ts";
 import { tempRepo } from "../../tests/helpers/repo.ts";
 import { type BackendSettings, DEFAULT_SETTINGS } from "../backend.ts";
 import { GitBackend } from "./git.ts";
 
-const JJ = Deno.env.get("TETHER_JJ") ?? `${cacheFolder()}/jj-0.45.1/bin/jj`;
+const JJ = Deno.env.get("TETHER_JJ") ?? jjPath();
 const ignore = !Deno.env.get("CI") && !await Deno.stat(JJ).then((info) => info.isFile, () => false);
 
 function open(jj: string): GitBackend {
