@@ -278,7 +278,7 @@ function adopt(
   facts: Facts,
   detail: string,
 ): Promise<Decision> {
-  const generation = branch.generation > 1 ? { generation: branch.generation } : {};
+  const generation: JsonObject = branch.generation > 1 ? { generation: branch.generation } : {};
   return Promise.resolve({
     action: action("adopt", object, branch.ref, detail, {
       head: branch.head,

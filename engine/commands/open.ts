@@ -27,7 +27,7 @@ import {
   StateGoneError,
   TetherError,
 } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import { locatorText, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { operate, withLocks } from "../plan/operation.ts";
@@ -320,7 +320,7 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
         const identity = backend.identity(object.locator);
         await ctx.indexes.addTouched({ kind: object.kind, identity, locator: object.locator, key });
         await ctx.saveWorkspace(switched(ctx, [key, ...siblings], ref));
-        const found = step.type === "reuse" ? { reused: true } : {};
+        const found: JsonObject = step.type === "reuse" ? { reused: true } : {};
         return { result: { key, ref, kind: object.kind, locator: object.locator, ...found }, value: ref };
       },
       compensate: () => Promise.resolve({ key }),

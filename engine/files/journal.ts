@@ -82,7 +82,7 @@ export class Journal {
       id,
       progress: (step) => appendLine(path, { progress: id, ...step }),
       done: (result, pre = {}) => {
-        const mark = undoes === null || Object.hasOwn(result, "failed") ? {} : { undone: undoes, by: id };
+        const mark: JsonObject = undoes === null || Object.hasOwn(result, "failed") ? {} : { undone: undoes, by: id };
         return appendLine(path, { done: id, result, pre, ...mark });
       },
     };
