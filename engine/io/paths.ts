@@ -11,6 +11,15 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 /**
  * Returns the local path a locator string spells; `undefined` for a remote one. `file:` URLs are not percent-decoded, and
  * `#`, `?` and `%` are ordinary characters.
+ *
+ * @example Tell a path from a bucket
+ * ```ts
+ * import { localPath } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(localPath("file:///data/a"), "/data/a");
+ * assert.equal(localPath("s3://lab/a"), undefined);
+ * ```
  */
 export function localPath(text: string): string | undefined {
   if (text.startsWith("file:")) {
@@ -29,6 +38,14 @@ export function localPath(text: string): string | undefined {
  * Returns the one spelling of a local path, or a remote URI unchanged. Symbolic links of the longest existing prefix are
  * resolved; what does not exist is appended. Needs read permission for the path and the links on the way; without it, or
  * for a relative path, the result is lexical.
+ *
+ * @example Give two spellings of one folder one identity
+ * ```ts
+ * import { canonicalUri } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * assert.equal(canonicalUri("file:///nowhere/a/./b/"), canonicalUri("/nowhere/a/b"));
+ * ```
  */
 export function canonicalUri(text: string): string {
   const local = localPath(text);
