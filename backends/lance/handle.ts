@@ -12,7 +12,19 @@ import type { Position } from "./_positions.ts";
 import { KIND, MAIN } from "./_table.ts";
 import { basename, dirname } from "node:path";
 
-/** What tether itself calls of a table of `@lancedb/lancedb`; it has everything else that package documents. */
+/**
+ * What tether itself calls of a table of `@lancedb/lancedb`; it has everything else that package documents.
+ *
+ * @example Append rows
+ * ```ts
+ * import type { LanceTable } from "@tether/tether";
+ *
+ * async function append(table: LanceTable, rows: readonly { readonly id: number }[]): Promise<number> {
+ *   await table.add(rows);
+ *   return await table.version();
+ * }
+ * ```
+ */
 export interface LanceTable {
   /** Returns the version it is on. */
   version(): Promise<number>;
@@ -46,7 +58,20 @@ export interface LanceHandleData {
   readonly tag?: string;
 }
 
-/** Handle of the kind `lance`. */
+/**
+ * Handle of the kind `lance`: a table of LanceDB, on the branch or version that was opened.
+ *
+ * @example Count the rows of what a commit recorded
+ * ```ts
+ * import type { Dataset, LanceHandle } from "@tether/tether";
+ *
+ * async function countRows(ds: Dataset, key: string, rev: string): Promise<number> {
+ *   await using opened = await ds.open(key, { rev });
+ *   if (opened.type !== "LanceHandle") throw new TypeError(`${key} is no Lance table`);
+ *   return await (await (opened.native as LanceHandle).table()).countRows();
+ * }
+ * ```
+ */
 export class LanceHandle implements Handle {
   /** Class name. */
   readonly type = "LanceHandle";
@@ -62,6 +87,7 @@ export class LanceHandle implements Handle {
   #table: Promise<LanceTable> | undefined;
   #close: (() => void) | undefined;
 
+  /** @internal Backends make handles. */
   constructor(data: LanceHandleData) {
     this.key = data.uri;
     this.readOnly = data.readOnly;

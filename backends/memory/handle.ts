@@ -21,13 +21,38 @@ export interface MemoryHandleData {
   readonly now: () => Date;
 }
 
-/** Handle of the kind `memory`: reads and, on a branch, writes. */
+/**
+ * Handle of the kind `memory`: reads and, on a branch, writes.
+ *
+ * @example Write to a branch, and read what was recorded
+ * ```ts
+ * import { Dataset, type MemoryHandle } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ *
+ * await using now = await ds.open("m");
+ * (now.native as MemoryHandle).write({ model: 3 });
+ * await using then = await ds.open("m", { rev: "HEAD" });
+ * assert.deepEqual((now.native as MemoryHandle).read(), { model: 3 });
+ * assert.deepEqual((then.native as MemoryHandle).read(), {});
+ * ```
+ */
 export class MemoryHandle implements Handle {
+  /** Class name. */
   readonly type = "MemoryHandle";
+  /** The system's name. */
   readonly key: string;
+  /** Whether {@link MemoryHandle.write} refuses. */
   readonly readOnly: boolean;
   readonly #data: MemoryHandleData;
 
+  /** @internal Backends make handles. */
   constructor(data: MemoryHandleData) {
     this.key = data.system;
     this.readOnly = data.readOnly;
@@ -39,6 +64,7 @@ export class MemoryHandle implements Handle {
     return this.#data.system;
   }
 
+  /** Returns the handle as plain data. */
   toJSON(): HandleJson {
     const { system, ref } = this.#data;
     return {
@@ -71,6 +97,7 @@ export class MemoryHandle implements Handle {
     return store.write(system, changes, { branch: ref, now: now(), ...(message === undefined ? {} : { message }) });
   }
 
+  /** Does nothing: the system stays. */
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve();
   }

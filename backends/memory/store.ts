@@ -15,7 +15,25 @@ import {
 
 const KIND = "memory";
 
-/** One immutable version of a system's content. */
+/**
+ * One immutable version of a system's content.
+ *
+ * @example Look at the first one
+ * ```ts
+ * import type { MemorySnapshot } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const first: MemorySnapshot = {
+ *   id: "lab:s0",
+ *   number: 0,
+ *   parents: [],
+ *   payload: {},
+ *   message: "created",
+ *   when: new Date("2026-01-01T00:00:00Z"),
+ * };
+ * assert.equal(first.parents.length, 0);
+ * ```
+ */
 export interface MemorySnapshot {
   /** `<system>:s<n>`. */
   readonly id: string;
@@ -23,8 +41,11 @@ export interface MemorySnapshot {
   readonly number: number;
   /** Ids of the snapshots this one was made of; the first is the line it continues. */
   readonly parents: readonly string[];
+  /** All of the content. */
   readonly payload: JsonObject;
+  /** What the writer said of it. */
   readonly message: string;
+  /** When it was written. */
   readonly when: Date;
 }
 
