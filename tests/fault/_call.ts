@@ -21,6 +21,9 @@ export type Call =
   | { readonly command: "open"; readonly key: string }
   | { readonly command: "gc"; readonly options: GcRequest };
 
+/** What a process ends with whose call was refused. */
+export const REFUSED = 75;
+
 /** Makes a call. */
 export async function perform(dataset: Dataset, call: Call): Promise<void> {
   switch (call.command) {

@@ -29,8 +29,8 @@ export interface Scene extends AsyncDisposable {
   /** Remembers everything as it is now; {@link Scene.rewind} brings it back. */
   remember(): Promise<void>;
   rewind(): Promise<void>;
-  /** Writes something new into every store, on the branches this checkout works on. */
-  write(): Promise<void>;
+  /** Writes something new into every store, on the branches a checkout works on. */
+  write(at?: string): Promise<void>;
   /** Calls `fn` with the dataset freshly opened. */
   with<T>(fn: (dataset: Dataset) => Promise<T>, at?: string): Promise<T>;
   /** Pins and working branches in every store: `store name`, sorted. */
@@ -56,8 +56,19 @@ export async function endOf(child: Deno.ChildProcess): Promise<Ended> {
   return { code, signal, stdout: out, stderr: err };
 }
 
+/** What an object is of. */
+const OBJECTS = {
+  code: { kind: "git", store: "code" },
+  plate: { kind: "file", store: "plate" },
+  img: { kind: "icechunk", store: "img" },
+  feat: { kind: "lance", store: "feat.lance" },
+} as const;
+
+/** A key of {@link scene}'s dataset. */
+export type Key = keyof typeof OBJECTS;
+
 /** Makes a dataset with a git repository `code`, files `plate`, an Icechunk repository `img` and a Lance table `feat`. */
-export async function scene(): Promise<Scene> {
+export async function scene(keys: readonly Key[] = ["code", "plate", "img", "feat"]): Promise<Scene> {
   const repo = await tempRepo();
   const at = (name: string) => `${repo.outer}/${name}`;
   const kept = `${repo.outer}-kept`;
@@ -67,17 +78,10 @@ export async function scene(): Promise<Scene> {
     root: repo.path,
     remember: () => copy(repo.outer, kept),
     rewind: () => copy(kept, repo.outer),
-    async write() {
+    async write(checkout) {
       written++;
-      const refs = await made.with((ds) => Promise.resolve(ds.workspace.workingRefs));
-      const branch = refs["code"] ?? "main";
-      await repo.git(["checkout", "--quiet", branch], { cwd: at("code") });
-      await repo.git(["commit", "--quiet", "--allow-empty", "-m", `write ${written}`], { cwd: at("code") });
-      await repo.git(["checkout", "--quiet", "main"], { cwd: at("code") });
-      await Deno.writeTextFile(at(`plate/${written}.txt`), `${written}\n`);
-      await writeArray(at("img"), refs["img"] ?? "main", { name: "scores", values: [written] });
-      const on = refs["feat"] === undefined || refs["feat"] === "main" ? {} : { branch: refs["feat"] };
-      await appendLanceRows(at("feat.lance"), [{ id: written, name: "b" }], on);
+      const refs = await made.with((ds) => Promise.resolve(ds.workspace.workingRefs), checkout);
+      for (const key of keys) await WRITE[key](made, refs[key] ?? "main", written);
     },
     async with(fn, root = repo.path) {
       await using ds = await Dataset.open(root);
@@ -85,10 +89,11 @@ export async function scene(): Promise<Scene> {
     },
     async refs() {
       const found: string[] = [];
-      for (const [key, kind] of [["code", "git"], ["img", "icechunk"], ["feat.lance", "lance"]] as const) {
+      for (const key of keys) {
+        const { kind, store } = OBJECTS[key];
         await using backend = await openBackend(kind, DEFAULT_SETTINGS);
-        const pins = await backend.listPins?.({ uri: at(key) }) ?? [];
-        const branches = await backend.listWorkingRefs?.({ uri: at(key) }) ?? [];
+        const pins = await backend.listPins?.({ uri: at(store) }) ?? [];
+        const branches = await backend.listWorkingRefs?.({ uri: at(store) }) ?? [];
         found.push(...[...pins, ...branches].map((ref) => `${key} ${ref}`));
       }
       return found.sort();
@@ -98,23 +103,46 @@ export async function scene(): Promise<Scene> {
       await Deno.remove(kept, { recursive: true }).catch(() => {});
     },
   };
-  await repo.git(["init", "--quiet", "--initial-branch=main", at("code")], { cwd: repo.outer });
-  await repo.git(["commit", "--quiet", "--allow-empty", "-m", "first"], { cwd: at("code") });
-  await Deno.mkdir(at("plate"));
-  await Deno.writeTextFile(at("plate/a.txt"), "hi\n");
-  await createRepository(at("img"));
-  await writeArray(at("img"), "main", { name: "scores", values: [0] });
-  await createLanceTable(at("feat.lance"));
+  for (const key of keys) await MAKE[key](repo, at(OBJECTS[key].store));
   await initDataset(repo.path, { datasetId: "0a1b2c3d" });
   await made.with(async (ds) => {
-    await ds.add({ key: "code", kind: "git", locator: { uri: at("code") } });
-    await ds.add({ key: "plate", kind: "file", locator: { uri: at("plate") }, policy: { file: "versioned" } });
-    await ds.add({ key: "img", kind: "icechunk", locator: { uri: at("img") } });
-    await ds.add({ key: "feat", kind: "lance", locator: { uri: at("feat.lance") } });
+    for (const key of keys) {
+      const { kind, store } = OBJECTS[key];
+      await ds.add({ key, kind, locator: { uri: at(store) }, policy: { file: "versioned" } });
+    }
     await ds.commit({ message: "Baseline" });
   });
   return made;
 }
+
+const MAKE: Readonly<Record<Key, (repo: TempRepo, path: string) => Promise<unknown>>> = {
+  async code(repo, path) {
+    await repo.git(["init", "--quiet", "--initial-branch=main", path], { cwd: repo.outer });
+    await repo.git(["commit", "--quiet", "--allow-empty", "-m", "first"], { cwd: path });
+  },
+  async plate(_, path) {
+    await Deno.mkdir(path);
+    await Deno.writeTextFile(`${path}/a.txt`, "hi\n");
+  },
+  async img(_, path) {
+    await createRepository(path);
+    await writeArray(path, "main", { name: "scores", values: [0] });
+  },
+  feat: (_, path) => createLanceTable(path),
+};
+
+const WRITE: Readonly<Record<Key, (s: Scene, branch: string, value: number) => Promise<unknown>>> = {
+  async code({ repo }, branch, value) {
+    const cwd = `${repo.outer}/code`;
+    await repo.git(["checkout", "--quiet", branch], { cwd });
+    await repo.git(["commit", "--quiet", "--allow-empty", "-m", `write ${value}`], { cwd });
+    await repo.git(["checkout", "--quiet", "main"], { cwd });
+  },
+  plate: ({ repo }, _, value) => Deno.writeTextFile(`${repo.outer}/plate/${value}.txt`, `${value}\n`),
+  img: ({ repo }, branch, value) => writeArray(`${repo.outer}/img`, branch, { name: "scores", values: [value] }),
+  feat: ({ repo }, branch, value) =>
+    appendLanceRows(`${repo.outer}/feat.lance`, [{ id: value, name: "b" }], branch === "main" ? {} : { branch }),
+};
 
 /** Makes a folder an exact copy of another: same times, links and modes. */
 async function copy(from: string, to: string): Promise<void> {

@@ -2,14 +2,15 @@
  * One command of a dataset, in a process that kills itself at a boundary between two writes, as a power cut would.
  *
  * Arguments: the dataset's root, the call as JSON, and the boundary; without a boundary the command runs to its end and every
- * boundary it passes is printed.
+ * boundary it passes is printed. A refusal ends with its own exit code.
  *
  * @module
  */
 
 import { Dataset } from "../../engine/dataset.ts";
 import { REAL_ENV } from "../../engine/env.ts";
-import { type Call, perform } from "./_call.ts";
+import { TetherError } from "../../engine/model/errors.ts";
+import { type Call, perform, REFUSED } from "./_call.ts";
 
 const [root = "", call = "", deadly] = Deno.args;
 
@@ -22,4 +23,11 @@ const env = {
 };
 
 await using dataset = await Dataset.open(root, { env });
-await perform(dataset, JSON.parse(call) as Call);
+try {
+  await perform(dataset, JSON.parse(call) as Call);
+} catch (error) {
+  if (!(error instanceof TetherError)) throw error;
+  // A refusal, and not a crash.
+  Deno.stderr.writeSync(new TextEncoder().encode(`${error.code}: ${error.message}`));
+  Deno.exitCode = REFUSED;
+}
