@@ -146,7 +146,7 @@ export class Hasher implements Disposable {
   #readSome(): boolean {
     const turnEnds = performance.now() + TURN_MS;
     for (let read = 0;; read++) {
-      if (read % 16 === 0 && performance.now() > turnEnds) return true;
+      if (this.#failure || (read % 16 === 0 && performance.now() > turnEnds)) return true;
       const alone = this.#started && this.#workers.size === 0;
       const index = this.#waiting.shift() ?? (alone ? this.#large.shift() : undefined);
       if (index === undefined) return read > 0;
