@@ -78,6 +78,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commit.ts"),
   },
   {
+    name: "pull",
+    summary: "Take in what upstream holds now and commit it",
+    group: "Work",
+    load: () => import("./pull.ts"),
+  },
+  {
+    name: "restore",
+    summary: "Take branches back to what a revision recorded",
+    group: "Work",
+    load: () => import("./restore.ts"),
+  },
+  {
+    name: "promote",
+    summary: "Land the bookmark on its upstreams and the trunk",
+    group: "Work",
+    load: () => import("./promote.ts"),
+  },
+  {
     name: "status",
     summary: "Show how each object differs from what is recorded",
     group: "Look",
@@ -112,6 +130,30 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "List what tether did from this checkout",
     group: "Look",
     load: () => import("./ops.ts"),
+  },
+  {
+    name: "undo",
+    summary: "Take back the last operation",
+    group: "Tidy",
+    load: () => import("./undo.ts"),
+  },
+  {
+    name: "drop",
+    summary: "Throw a bookmark away, with all it held",
+    group: "Tidy",
+    load: () => import("./drop.ts"),
+  },
+  {
+    name: "gc",
+    summary: "Release what history no longer names",
+    group: "Tidy",
+    load: () => import("./gc.ts"),
+  },
+  {
+    name: "repair",
+    summary: "Make missing pins and branches again",
+    group: "Tidy",
+    load: () => import("./repair.ts"),
   },
   {
     name: "root",

@@ -1,0 +1,65 @@
+/**
+ * `tether repair` (commands §5.17).
+ *
+ * @module
+ */
+
+import { type Command, Option } from "@commander-js/extra-typings";
+import type { RepairReport } from "../engine/reports.ts";
+import { type Context, EXIT } from "./context.ts";
+import type { CommandHelp } from "./help.ts";
+import { given, selectors, TEXT } from "./options.ts";
+import { runPlanned } from "./plans.ts";
+import { lines } from "./render.ts";
+import type { Line } from "./ui.ts";
+
+/** The long help. */
+export const help: CommandHelp = {
+  text: [
+    "Makes pins and branches again that manifests name and their stores lack, while the stores still have the states. A pin that points elsewhere is never moved: it is listed.",
+    "It also says how far interrupted operations got, and which command finishes each.",
+  ],
+  examples: [["This checkout", "tether repair"], ["The pins of every commit", "tether repair --all-history"]],
+  reach: "stores-write",
+};
+
+/** Adds arguments, options and the action. */
+export function define(command: Command, context: Context): void {
+  command
+    .argument("[key...]", TEXT.keys)
+    .option("--all-history", "the pins of every commit")
+    .option("--dry-run", TEXT.dryRun)
+    .option("--plan <file>", TEXT.plan)
+    .addOption(new Option("--from-plan <file>", TEXT.fromPlan).conflicts(["dryRun", "plan", "allHistory"]))
+    .action(async (keys, flags) => {
+      await using dataset = await context.dataset();
+      const request = { ...given({ keys: selectors(keys), allHistory: flags.allHistory }), ...context.call };
+      await runPlanned<RepairReport>(context, flags, {
+        command: "repair",
+        dataset,
+        run: () => dataset.repair(request),
+        plan: () => dataset.plan.repair(request),
+        apply: (plan) => dataset.apply(plan, context.call),
+        view: (report) => {
+          if (!report.complete) context.exitCode = EXIT.partial;
+          return repairLines(report);
+        },
+      });
+    });
+}
+
+/** Returns the human form of a repair report. */
+export function repairLines(report: RepairReport): Line[] {
+  return [
+    ...lines([
+      ...Object.entries(report.repinned).map(([key, id]) => `  repinned ${key} -> tether.${id}`),
+      ...Object.entries(report.reforked).map(([key, ref]) => `  reforked ${key} -> ${ref}`),
+      ...report.notes,
+    ]),
+    ...Object.entries(report.failed).map(([ref, why]): Line => ({
+      text: `FAILED ${ref}: ${why}`,
+      to: "err",
+      style: "red",
+    })),
+  ];
+}
