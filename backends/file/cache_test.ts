@@ -130,6 +130,12 @@ Deno.test("[L26] a cache that cannot be read or written costs only speed", async
       assert.deepEqual((await opened(folder, { now: later })).state, state, `${length} bytes`);
     }
   });
+  await t.step("zeros from anywhere on", async () => {
+    for (let length = 0; length < good.length; length += 3) {
+      await Deno.writeFile(path, good.slice().fill(0, length));
+      assert.deepEqual((await opened(folder, { now: later })).state, state, `${length} bytes`);
+    }
+  });
   await t.step("any other content", async () => {
     for (const content of ["", "{}", "tether hashes 2\n", "tether hashes 1\n" + "\xff".repeat(200)]) {
       await Deno.writeTextFile(path, content);
