@@ -153,7 +153,7 @@ async function commitFolder(): Promise<void> {
 
   const small = await cold("ours", round++);
   await makeFiles(`${WORK}/large`, 200_000);
-  const at = await datasets("large");
+  const at = await datasets("large-dataset");
   await run(ours(at.ours, "add", "raw", `${WORK}/large`, "--kind", "file", "--file", "versioned"));
   const large = await run(ours(at.ours, "commit", "-m", "first"));
   row("commit of 200,000 files, time of 20,000 x 10", large.seconds / (10 * small.seconds), "≤ 1.2 (linear)", 1.2);
