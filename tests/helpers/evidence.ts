@@ -7,7 +7,8 @@
 import assert from "node:assert/strict";
 
 /** Locks and caches may come and go; git refreshes its index by itself, and collects objects that no ref reaches. */
-const VOLATILE = /\/\.tether\/(cache(\/|$)|lock$)|\/tether(\.lock|-lock\.json)$|\/\.git\/(index$|objects(\/|$))/;
+const VOLATILE =
+  /\/\.tether\/(cache(\/|$)|lock$)|\/tether(\.lock$|-lock\.json$|-cache(\/|$))|\/\.git\/(index$|objects(\/|$))/;
 
 /** Returns every file, folder and link below a folder that is data: by path, with its content or target. */
 export async function everything(folder: string): Promise<ReadonlyMap<string, string>> {
