@@ -12,7 +12,7 @@ import { type BackendError, RefMovedError, renderState } from "../engine/model/e
 
 // What the code of a kind needs besides. A module that is loaded in a worker can import this file and nothing else of
 // tether's: it is there already, and the worker may read no more.
-export { canonicalUri, localPath } from "../engine/io/paths.ts";
+export { canonicalUri, localPath, pathAndLinks } from "../engine/io/paths.ts";
 export { Float } from "../engine/model/json.ts";
 export {
   BackendError,

@@ -10,7 +10,18 @@ import { messageOf, TetherError } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
 import { type BackendReport, type BackendsReport, withJson } from "../reports.ts";
 
-/** Lists every known kind. A kind whose driver does not load is listed with the cause, and stops no other. */
+/**
+ * Lists every known kind. A kind whose driver does not load is listed with the cause, and stops no other.
+ *
+ * @example Name the kinds that work here
+ * ```ts
+ * import { listBackends } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const { kinds } = await listBackends();
+ * assert(kinds.filter((k) => k.installed).some((k) => k.kind === "file"));
+ * ```
+ */
 export async function listBackends(): Promise<BackendsReport> {
   const kinds: BackendReport[] = [];
   for (const kind of [...await knownKinds()].sort(compareCodePoints)) kinds.push(await describe(kind));

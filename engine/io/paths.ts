@@ -115,7 +115,19 @@ export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === "/" ? "/" : folder + "/");
 }
 
-/** Returns a path, what it resolves to and the symbolic links on the way: what reading it needs permission for. */
+/**
+ * Returns a path, what it resolves to and the symbolic links on the way: what reading it needs permission for.
+ *
+ * @example Declare what reading a file takes
+ * ```ts
+ * import { pathAndLinks } from "@tether/tether/backend";
+ * import assert from "node:assert/strict";
+ *
+ * const folder = await Deno.realPath(await Deno.makeTempDir());
+ * await Deno.symlink("a.txt", `${folder}/link`);
+ * assert.deepEqual(pathAndLinks(`${folder}/link`), [`${folder}/link`, `${folder}/a.txt`]);
+ * ```
+ */
 export function pathAndLinks(path: string): string[] {
   const spelled = trimSlash(path);
   const links: string[] = [];
