@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { assertUnchanged, everything } from "../helpers/evidence.ts";
 import { setWritable, UNPRIVILEGED } from "../helpers/powers.ts";
 import { COMMANDS } from "../../cli/commands.ts";
-import { mapLimit } from "../../engine/io/pool.ts";
-import { type Lab, lab, type Ran, type RunOptions } from "../cli/_tether.ts";
+import { type Lab, lab, type RunOptions } from "../cli/_tether.ts";
 import { ELSEWHERE, READING, WRITING } from "./_cli.ts";
 
 /** All variables there are: no home folder, no folder for temporary files, nobody's git configuration. */
