@@ -126,8 +126,18 @@ export function gitFailure(doing: string, stderr: string, code: number): VcsErro
     });
   }
   const detail = stderr.replace(/^(fatal|error): /, "") || `git ended with code ${code}`;
-  return new VcsError(`Cannot ${doing}: ${detail}`, { details: { exit_code: code } });
+  const hints = WAYS_OUT.filter(([pattern]) => pattern.test(stderr)).flatMap(([, ways]) => ways);
+  return new VcsError(`Cannot ${doing}: ${detail}`, { hints, details: { exit_code: code } });
 }
+
+/** What helps where git's own words do not say it. */
+const WAYS_OUT: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/not a git repository/, [
+    "git status",
+    "git worktree repair in the main checkout, if this one is linked and was moved",
+  ]],
+  [/corrupt|missing (blob|tree|commit)|bad (object|tree)|unable to read/i, ["git fsck --full"]],
+];
 
 /** Returns the error of a git that never ran. */
 export function startFailure(error: unknown, program: string): unknown {

@@ -7,6 +7,7 @@
 import { TomlDate } from "smol-toml";
 import { ConfigError } from "../model/errors.ts";
 import { Float, type Json, type JsonObject } from "../model/json.ts";
+import { mendHints } from "./_mend.ts";
 import { isTable, type TomlTable, type TomlValue, writeKey } from "./toml.ts";
 
 /** One table of a document, with what is needed to name a value in it. */
@@ -110,6 +111,7 @@ export class Fields {
     const path = writeKey([...this.#path, ...[key].flat()]);
     return new ConfigError(`Cannot use "${this.#name}": ${path}: ${reason}`, {
       code: "value",
+      hints: mendHints(this.#name),
       details: { file: this.#name, path },
     });
   }

@@ -8,6 +8,7 @@
 import { dirname } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { isJsonObject, type JsonObject, parseJson, writeJson } from "../model/json.ts";
+import { mendHints } from "./_mend.ts";
 import { syncFolder, writeAll, writeError } from "./atomic.ts";
 
 const NEWLINE = 0x0a;
@@ -65,7 +66,11 @@ export async function readLines(path: string): Promise<JsonLine[] | undefined> {
     text = new TextDecoder().decode(await Deno.readFile(path));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw new ConfigError(`Cannot read "${path}": ${messageOf(error)}`, { code: "unreadable", cause: error });
+    throw new ConfigError(`Cannot read "${path}": ${messageOf(error)}`, {
+      code: "unreadable",
+      hints: mendHints(path),
+      cause: error,
+    });
   }
   return text.split("\n").filter((line) => line.trim() !== "").map((line) => ({ text: line, record: parseLine(line) }));
 }

@@ -6,6 +6,7 @@
 
 import { basename, dirname, join } from "node:path";
 import { ConfigError, messageOf, TetherError } from "../model/errors.ts";
+import { mendHints } from "./_mend.ts";
 
 const encoder = new TextEncoder();
 
@@ -160,7 +161,13 @@ export async function readText(
 }
 
 function unreadable(name: string, reason: string, cause?: unknown): ConfigError {
-  return new ConfigError(`Cannot read "${name}": ${reason}`, { code: "unreadable", details: { file: name }, cause });
+  const hints = isReadOnly(cause) ? ["Run it as a user who may read it"] : mendHints(name);
+  return new ConfigError(`Cannot read "${name}": ${reason}`, {
+    code: "unreadable",
+    hints,
+    details: { file: name },
+    cause,
+  });
 }
 
 async function modeOf(path: string): Promise<number | undefined> {
@@ -209,6 +216,8 @@ export function writeError(path: string, error: unknown): Error {
     ? ["read-only", "Run it as a user who may write there"]
     : isFull(error)
     ? ["disk-full", "Make room on that disk, then run the command again"]
+    : error instanceof Deno.errors.IsADirectory
+    ? ["unwritable", "Move the folder of that name away: tether needs a file there"]
     : ["unwritable", undefined];
   return new TetherError(`Cannot write "${path}": ${messageOf(error)}`, {
     code,

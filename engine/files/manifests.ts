@@ -291,7 +291,11 @@ export class ManifestStore {
         entries = await Array.fromAsync(Deno.readDir(join(this.#root, folder)));
       } catch (error) {
         if (error instanceof Deno.errors.NotFound) return;
-        throw new ConfigError(`Cannot list "${folder}": ${messageOf(error)}`, { code: "unreadable", cause: error });
+        throw new ConfigError(`Cannot list "${folder}": ${messageOf(error)}`, {
+          code: "unreadable",
+          hints: ["Make it a folder that can be read: its last committed content is in version control"],
+          cause: error,
+        });
       }
       for (const entry of entries.sort((a, b) => compareCodePoints(a.name, b.name))) {
         const path = `${folder}/${entry.name}`;

@@ -9,6 +9,7 @@
 
 import { parse, TomlDate, TomlError } from "smol-toml";
 import { ConfigError } from "../model/errors.ts";
+import { mendHints } from "./_mend.ts";
 import { Float, integer, type Json, jsonEqual, type JsonObject } from "../model/json.ts";
 
 /** A TOML value: JSON with exact numbers, or a date. */
@@ -40,6 +41,7 @@ export function readToml(
   if (text.length > maxLength) {
     throw new ConfigError(`Cannot read "${name}": it is larger than ${maxLength} characters`, {
       code: "toml",
+      hints: mendHints(name),
       details: { file: name },
     });
   }
@@ -52,6 +54,7 @@ export function readToml(
     const reason = (error.message.split("\n")[0] ?? "").replace(/^Invalid TOML document: /, "");
     throw new ConfigError(`Cannot read "${name}": line ${error.line}, column ${error.column}: ${reason}`, {
       code: "toml",
+      hints: mendHints(name),
       details: { file: name, line: error.line, column: error.column },
     });
   }
