@@ -56,6 +56,10 @@ export async function gitHarness(options: GitHarnessOptions): Promise<BackendHar
       if (options.base === "nowhere") await repo.git(["checkout", "--quiet", "--detach"]);
       const path = options.base === "bare" ? `${repo.outer}/bare.git` : repo.path;
       if (options.base === "bare") await repo.git(["clone", "--quiet", "--bare", repo.path, path]);
+      // Merges are commits of somebody, and a worker sees no configuration but the repository's own.
+      const config = options.base === "bare" ? ["--git-dir", path, "config"] : ["config"];
+      await repo.git([...config, "user.name", "Test"]);
+      await repo.git([...config, "user.email", "test@example.org"]);
       repos.set(path, repo);
       return options.base === "nowhere" ? { path, ref: "main" } : { path };
     },
