@@ -55,6 +55,10 @@ export function statusLines(report: StatusReport, now: Date): Line[] {
       style: "red",
       to: "err",
     })),
+    ...new Set(report.objects.flatMap((o) => o.hints ?? [])).values().map((text): Line => ({
+      text: `hint: ${text}`,
+      to: "err",
+    })),
   ];
 }
 

@@ -90,6 +90,11 @@ export class Context implements AsyncDisposable {
     return this.#view.broken;
   }
 
+  /** Every key there is, also those whose manifests do not parse. */
+  keys(): string[] {
+    return [...new Set([...this.objects.keys(), ...this.broken.map((b) => b.key)])];
+  }
+
   /** The working state of this checkout. */
   get workspace(): WorkspaceState {
     return this.#view.workspace;

@@ -296,6 +296,8 @@ export interface ObjectStatus {
   readonly verify: Verdict["status"] | null;
   /** Why it could not be read or may not have changed; `null` when all is well. */
   readonly error: string | null;
+  /** What to do about the error, where more is known than its sentence says. */
+  readonly hints?: readonly string[];
   /** Why an object counts as modified or behind, when more than "it differs" can be said. */
   readonly reason: string | null;
 }

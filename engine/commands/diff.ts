@@ -38,9 +38,12 @@ interface Side {
 export async function diff(ctx: Context, options: DiffOptions = {}): Promise<DiffReport> {
   const a = await sideA(ctx, options.a);
   const b: Side = options.b === undefined ? { commit: null, objects: ctx.objects } : await revision(ctx, options.b);
-  const warnings = options.b === undefined ? ctx.broken.map((x) => `Not compared: ${x.error.message}`) : [];
-  const universe = new Set([...a.objects.keys(), ...b.objects.keys()]);
-  const keys = selectKeys(options.keys, universe).sort(compareCodePoints);
+  // What a manifest says that does not parse is not known: its object was neither removed nor left as it was.
+  const broken = new Map(options.b === undefined ? ctx.broken.map((x) => [x.key, x.error]) : []);
+  const universe = new Set([...a.objects.keys(), ...b.objects.keys(), ...broken.keys()]);
+  const chosen = selectKeys(options.keys, universe).sort(compareCodePoints);
+  const keys = chosen.filter((k) => !broken.has(k) || b.objects.has(k));
+  const warnings = chosen.flatMap((k) => broken.get(k) ?? []).map((error) => `Not compared: ${error.message}`);
   const entries: DiffEntry[] = [];
   for (const key of keys) entries.push(await compare(ctx, key, { a, b }));
   const native = options.content

@@ -26,7 +26,8 @@ export function setPolicy(
     throw new ConfigError("Cannot set a policy of no object: give keys, or --all", { code: "flags" });
   }
   return withLocks(ctx, { command: "set", repository: false, ...pickSignal(policy) }, async () => {
-    const chosen = selectKeys(keys === "all" ? undefined : keys, ctx.objects.keys());
+    if (keys === "all") ctx.requireWholeManifests();
+    const chosen = selectKeys(keys === "all" ? undefined : keys, ctx.keys());
     const changed: Record<string, Record<string, FieldChange>> = {};
     const manifests: ObjectManifest[] = [];
     for (const key of chosen) {

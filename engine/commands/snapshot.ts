@@ -136,8 +136,8 @@ export async function takeSnapshot(
  */
 export function snapshot(ctx: Context, options: { keys?: readonly string[] } & CallOptions): Promise<SnapshotReport> {
   return withLocks(ctx, { command: "snapshot", repository: false, ...pickSignal(options) }, async () => {
-    ctx.requireWholeManifests();
-    const keys = selectKeys(options.keys, ctx.objects.keys());
+    if (!options.keys || options.keys.length === 0) ctx.requireWholeManifests();
+    const keys = selectKeys(options.keys, ctx.keys());
     const { read, standing } = await takeSnapshot(ctx, keys.map((k) => ctx.object(k)), options);
     await ctx.saveWorkspace(standing.workspace);
     const errors = new Map(read.errors);

@@ -53,8 +53,7 @@ export interface StatusOptions extends CallOptions {
 /** Tells where every object stands. Contacts no store unless a snapshot is asked for or configured. */
 export async function status(ctx: Context, options: StatusOptions = {}): Promise<StatusReport> {
   const fresh = options.snapshot ?? ctx.config.snapshotAuto;
-  const universe = [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)];
-  const keys = selectKeys(options.keys, universe);
+  const keys = selectKeys(options.keys, ctx.keys());
   const objects = keys.flatMap((k) => ctx.objects.get(k) ?? []);
   if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), options });
   const taken = await lockedWhereWritable(ctx, options, () => takeSnapshot(ctx, objects, options));
@@ -165,7 +164,15 @@ function judge(object: ObjectManifest, { standing, read }: Seen, verdict: Verdic
   const error = failed
     ? reasonOf(failed)
     : cachedError(object, standing) ?? immutableDrift(object, now, standing)?.message;
-  if (error !== undefined) return { ...base, state: "error", error, reason: null };
+  if (error !== undefined) {
+    return {
+      ...base,
+      state: "error",
+      error,
+      reason: null,
+      ...(failed instanceof TetherError ? { hints: failed.hints } : {}),
+    };
+  }
   if (object.state === null) return { ...base, state: "new", error: null, reason: null };
   const volatile = statics?.volatileKeys ?? new Set<string>();
   const differs = now !== undefined && !sameContent(now, object.state, volatile);
@@ -186,6 +193,7 @@ function unparsed(ctx: Context, key: string): ObjectStatus {
     origin: "adopted",
     verify: null,
     error: broken?.error.message ?? null,
+    hints: broken?.error.hints ?? [],
     reason: null,
   };
 }

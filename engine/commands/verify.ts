@@ -76,7 +76,7 @@ interface Subject {
 /** Checks recorded states. A store that cannot be asked makes `unknown`, never `missing`. */
 export async function verify(ctx: Context, options: VerifyOptions = {}): Promise<VerifyReport> {
   const warnings: string[] = [];
-  const subjects = options.allHistory ? await inHistory(ctx, options, warnings) : await atOne(ctx, options, warnings);
+  const subjects = options.allHistory ? await inHistory(ctx, options, warnings) : await atOne(ctx, options);
   const known: Subject[] = [];
   const unknownKinds = new Map<string, number>();
   for (const subject of subjects) {
@@ -97,6 +97,7 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
     const verdict = verdicts.get(s) ?? { status: "unknown" };
     return { label: s.label, status: verdict.status, message: verdict.message ?? "" };
   });
+  entries.push(...unreadable(ctx, options));
   const deep = options.deep === true;
   const ok = entries.every((e) => e.status === "ok" || (options.allowUnknown === true && e.status === "unknown"));
   const data = { entries, deep, ok, warnings };
@@ -106,13 +107,21 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
   );
 }
 
-async function atOne(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Subject[]> {
+/** Manifests of the working tree that do not parse: what they recorded is not known to hold. */
+function unreadable(ctx: Context, options: VerifyOptions): VerifyEntry[] {
+  if (options.rev !== undefined || options.allHistory) return [];
+  const chosen = new Set(selectKeys(options.keys, ctx.keys()));
+  return ctx.broken.filter((b) => chosen.has(b.key)).map((b) => ({
+    label: b.key,
+    status: "unknown",
+    message: b.error.message,
+  }));
+}
+
+async function atOne(ctx: Context, options: VerifyOptions): Promise<Subject[]> {
   const objects = options.rev === undefined ? ctx.objects : await manifestsAt(ctx, options.rev);
-  if (options.rev === undefined) {
-    const broken = ctx.broken.filter((b) => !options.keys || options.keys.length === 0 || options.keys.includes(b.key));
-    for (const b of broken) warnings.push(`Not checked: ${b.error.message}`);
-  }
-  return selectKeys(options.keys, objects.keys()).flatMap((key) => {
+  const universe = options.rev === undefined ? ctx.keys() : objects.keys();
+  return selectKeys(options.keys, universe).flatMap((key) => {
     const object = objects.get(key);
     return object?.state ? [{ label: key, object }] : [];
   });

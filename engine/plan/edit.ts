@@ -7,7 +7,7 @@
 
 import type { Context } from "../context.ts";
 import { parseWorkspace } from "../files/workspace.ts";
-import { messageOf, TetherError } from "../model/errors.ts";
+import { ConfigError, messageOf, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 
 /** One edit. */
@@ -22,7 +22,10 @@ export interface Edit {
 /** Runs an edit and journals it. Call it with the checkout lock held. */
 export async function editManifests(ctx: Context, edit: Edit, change: () => Promise<void>): Promise<void> {
   const texts: Record<string, string | null> = {};
-  for (const key of edit.keys) texts[key] = await ctx.manifests.text(key) ?? null;
+  for (const key of edit.keys) {
+    const text = await readable(ctx, key);
+    if (text !== undefined) texts[key] = text;
+  }
   const workspace = await ctx.workspaceFile.text();
   try {
     await change();
@@ -34,6 +37,16 @@ export async function editManifests(ctx: Context, edit: Edit, change: () => Prom
     });
   } catch (error) {
     await takeBack(ctx, { texts, workspace, error });
+    throw error;
+  }
+}
+
+/** Returns a manifest's text; `null` when there is none, `undefined` for what is there and no text, such as a link. */
+async function readable(ctx: Context, key: string): Promise<string | null | undefined> {
+  try {
+    return await ctx.manifests.text(key) ?? null;
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
     throw error;
   }
 }
