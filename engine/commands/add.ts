@@ -78,7 +78,7 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
   const locator = checkLocator(ctx, statics, options);
   const { key, derived } = keyOf(statics, locator, options.key);
   return await withLocks(ctx, { command: "add", repository: false, ...pickSignal(options) }, async () => {
-    refuseTaken(ctx, key, derived);
+    refuseTaken(ctx, { key, kind: options.kind, locator, derived });
     checkNewKey(key, [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
     const object: ObjectManifest = {
       key,
@@ -216,11 +216,18 @@ function keyOf(
   });
 }
 
-function refuseTaken(ctx: Context, key: string, derived: boolean): void {
+function refuseTaken(
+  ctx: Context,
+  { key, kind, locator, derived }: { key: string; kind: string; locator: Locator; derived: boolean },
+): void {
   if (!ctx.objects.has(key) && !ctx.broken.some((b) => b.key === key)) return;
   throw new ConfigError(`Cannot register "${key}": an object of that key exists`, {
     code: "exists",
-    hints: derived ? ["Give a key of your own before the address"] : [`tether remove ${operands([key])}`],
+    hints: [
+      derived
+        ? `tether add KEY --kind ${kind} ${operands([locatorText(locator)])}`
+        : `tether remove ${operands([key])}`,
+    ],
   });
 }
 

@@ -91,7 +91,7 @@ async function requireUnmoved(ctx: Context, plan: Plan, options: CallOptions): P
     `"${o.key}" (planned ${renderState(states[o.key])}, now ${renderState(values.get(o.key))})`
   );
   throw new StalePlanError(`Cannot apply the plan: ${list.join(", ")} moved since it was made`, {
-    hints: ["Plan again and look: tether commit --dry-run"],
+    hints: ["tether commit --dry-run"],
     details: { moved: moved.map((o) => o.key) },
   });
 }
@@ -111,7 +111,9 @@ export async function applyPlanned(
   const pulling = plan.context["pull"] === true;
   await requireOnBookmark(ctx, pulling ? "pull" : "commit");
   const message = options.message ?? String(plan.context["message"]);
-  if (message.trim() === "") throw new ConfigError("Cannot commit without a message", { code: "message" });
+  if (message.trim() === "") {
+    throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
+  }
   const chosen = plannedObjects(ctx, plan);
   const recording = actionsOf(plan, "pin", "record");
   const withVcs = options.vcs !== false;

@@ -12,7 +12,8 @@ import type { RunningOp } from "../files/journal.ts";
 import { removeListing, writeListing } from "../files/listings.ts";
 import { Mutex } from "../io/pool.ts";
 import { redact } from "../io/redact.ts";
-import { asError, messageOf, MultiObjectError, VcsError } from "../model/errors.ts";
+import { operands } from "../io/shell.ts";
+import { asError, messageOf, MultiObjectError, TetherError, VcsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
@@ -166,10 +167,14 @@ export class CommitSteps {
       .filter((path) => !inCommit.has(path));
     if (missing.length === 0) return undefined;
     return new VcsError(
-      `Commit ${commit.slice(0, 12)} lacks ${missing.length} manifest(s), such as "${
+      `Cannot find ${missing.length} manifest(s) in commit ${commit.slice(0, 12)}, such as "${
         missing[0]
-      }": does an ignore rule cover them?`,
-      { code: "incomplete-commit", hints: [`git check-ignore -v -- ${missing[0]}`], details: { commit, missing } },
+      }": an ignore rule may cover them`,
+      {
+        code: "incomplete-commit",
+        hints: [`git check-ignore -v ${operands(missing.slice(0, 1))}`],
+        details: { commit, missing },
+      },
     );
   }
 
@@ -231,5 +236,5 @@ export class CommitSteps {
 }
 
 function fail(key: string): never {
-  throw new Error(`No pin is planned for "${key}"`);
+  throw new TetherError(`Cannot pin "${key}": no pin is planned for it`);
 }

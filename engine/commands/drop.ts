@@ -57,7 +57,11 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
     });
   }
   const head = (await ctx.vcs.bookmarks()).get(bookmark);
-  if (typeof head !== "string") throw new StalePlanError(`Cannot apply the plan: bookmark "${bookmark}" is gone`);
+  if (typeof head !== "string") {
+    throw new StalePlanError(`Cannot apply the plan: bookmark "${bookmark}" is gone`, {
+      hints: ["tether gc --prune-bookmarks"],
+    });
+  }
   options.signal?.throwIfAborted();
   const scope = await scopeOf(ctx, { bookmark, commits, leave: null });
   const pre: JsonObject = { vcs: (await ctx.position()).record, workspace: await ctx.workspaceFile.text() };
@@ -124,7 +128,7 @@ function finish(ctx: Context, d: Dropped): DropReport {
   if (!d.trouble) return report;
   // The commits and the bookmark are gone: part of the work was done (Δ11).
   throw new MultiObjectError(
-    `Dropped "${d.bookmark}" from history, and released only a part of its refs`,
+    `Cannot release all refs of "${d.bookmark}": it is dropped from history`,
     new Map([["gc", d.trouble]]),
     {
       code: "partial",

@@ -8,7 +8,7 @@ import { bookmarkHolders } from "../checkouts.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { collectReferences } from "../history/reference_set.ts";
-import { operands } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import { ConfigError, StaleWorkingCopyError } from "../model/errors.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
@@ -135,11 +135,11 @@ async function requireDroppable(
   if (head === null) {
     throw new ConfigError(`Cannot drop "${bookmark}": it is conflicted`, {
       code: "conflicted",
-      hints: ["jj bookmark set"],
+      hints: [`jj bookmark set ${shellQuote(bookmark)} -r REV`],
     });
   }
   const goal = to ?? ctx.config.trunk;
-  if (goal === bookmark) throw new ConfigError(`Cannot go to "${goal}" while dropping it`, { code: "flags" });
+  if (goal === bookmark) throw new ConfigError(`Cannot go to "${goal}": it is what is dropped`, { code: "flags" });
   if (!bookmarks.has(goal)) {
     throw new ConfigError(`Cannot go to "${goal}": there is no such bookmark`, { code: "no-bookmark" });
   }
@@ -149,7 +149,10 @@ async function requireDroppable(
       `Cannot drop "${bookmark}": held by ${holders.map((h) => h.slice(0, 8)).join(", ")}, another live checkout`,
       {
         code: "bookmark-held",
-        hints: [`tether forget-workspace ${holders[0]?.slice(0, 8)}`, "or go elsewhere in that checkout: tether new"],
+        hints: [
+          ...holders.map((h) => `tether forget-workspace ${h.slice(0, 8)}`),
+          `Go elsewhere in that checkout, with "tether new"`,
+        ],
       },
     );
   }

@@ -93,7 +93,7 @@ async function preflight(ctx: Context, plan: Plan): Promise<void> {
     const moved = await movedHead(ctx, a);
     if (moved === undefined) continue;
     throw new StalePlanError(`Cannot apply the plan: branch "${a.target}" of "${a.key}" is ${moved} now`, {
-      hints: ["Plan again and look: tether gc"],
+      hints: ["tether gc"],
     });
   }
 }
@@ -185,7 +185,7 @@ class GcRun {
     const moved = await movedHead(this.#ctx, a);
     if (moved !== undefined) {
       push(this.#kept, a.key, a.target);
-      throw new TetherError(`Kept branch "${a.target}": it is ${moved} now`, { code: "moved" });
+      throw new TetherError(`Cannot delete branch "${a.target}": it is ${moved} now`, { code: "moved" });
     }
     const backend = await this.#ctx.backends.get(a.kind);
     await backend.deleteWorkingRef?.(withoutAt(a.params["locator"] as Locator), a.target);

@@ -77,7 +77,7 @@ export async function logOf(
 async function read(ctx: Context, object: ObjectManifest, options: LogOptions): Promise<LogReport> {
   const limit = options.limit ?? 20;
   if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new ConfigError(`Cannot list ${limit} entries`, { code: "flags" });
+    throw new ConfigError(`Cannot list ${limit} entries: a whole number from 1 is needed`, { code: "flags" });
   }
   if (options.ref !== undefined && options.ref.trim() === "") {
     throw new ConfigError("Cannot read the history of an empty ref", { code: "empty" });
@@ -85,7 +85,7 @@ async function read(ctx: Context, object: ObjectManifest, options: LogOptions): 
   await requireStorePermissions(ctx, [object], "read");
   const backend: ObjectBackend = await ctx.backends.get(object.kind);
   if (!backend.history) {
-    throw new CapabilityError("keeps no history of its own", {
+    throw new CapabilityError(`Cannot read the history of "${object.key}": its kind keeps none`, {
       kind: object.kind,
       key: object.key,
       hints: ["tether backends"],

@@ -11,7 +11,7 @@ import { ABSENT, type Expected } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf, type WorkspaceState } from "../files/workspace.ts";
-import { MultiObjectError, RefMovedError, StalePlanError } from "../model/errors.ts";
+import { MultiObjectError, RefMovedError, StalePlanError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { State } from "../model/manifest.ts";
 import { Mutex } from "../io/pool.ts";
@@ -75,7 +75,7 @@ export function applyNew(ctx: Context, plan: Plan, options: CallOptions = {}): P
       throw new StalePlanError(
         `Cannot apply the plan: it goes to ${name(plan.context["bookmark"])}, now that is ${name(target.bookmark)}`,
         {
-          hints: ["Plan again and look: tether new --dry-run"],
+          hints: ["tether new --dry-run"],
         },
       );
     }
@@ -243,7 +243,7 @@ async function forkAll(
     ...pickSignal(options),
     fn: async ({ object, backend }) => {
       const action = byKey.get(object.key);
-      if (!action || !backend.fork) throw new Error(`No fork is planned for "${object.key}"`);
+      if (!action || !backend.fork) throw new TetherError(`Cannot fork "${object.key}": no fork is planned for it`);
       const expected: Expected = action.params["head"] ? action.params["head"] as State : ABSENT;
       const ref = await backend.fork(object.locator, sourceFromParams(action.params), action.target, { expected });
       await ctx.env.boundary?.(`fork ${object.key}`);

@@ -227,7 +227,7 @@ function refuseSharedSlug(ctx: Context, name: string, others: Iterable<string>):
       }"`,
       {
         code: "bookmark-name",
-        hints: ["Choose another name"],
+        hints: ["tether new -b NAME"],
         details: { other },
       },
     );

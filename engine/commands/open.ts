@@ -187,7 +187,11 @@ async function openRecorded(
       );
     }
     if (verdict.status === "unknown") {
-      throw verdict.cause ?? new BackendError(verdict.message ?? "cannot be verified", { kind: object.kind, key });
+      throw verdict.cause ??
+        new BackendError(`Cannot verify "${key}" ${options.where}: ${verdict.message ?? "no answer"}`, {
+          kind: object.kind,
+          key,
+        });
     }
     if (verdict.status === "ok") {
       return await handleOn(backend, object, { target: { on: "pin", pin }, readOnly: true, ref: pin.ref, ...signal });
@@ -362,7 +366,12 @@ function fork(
   object: ObjectManifest,
   options: { readonly name: string; readonly step: Step } & CallOptions,
 ): Promise<string> {
-  if (!backend.fork) throw new CapabilityError("cannot be forked", { kind: object.kind, key: object.key });
+  if (!backend.fork) {
+    throw new CapabilityError(`Cannot fork "${object.key}": it has no branches`, {
+      kind: object.kind,
+      key: object.key,
+    });
+  }
   const source: Source = object.pin ? { on: "pin", pin: object.pin } : { on: "state", state: object.state ?? {} };
   const expected: Expected = options.step.type === "reset" ? options.step.head : ABSENT;
   return backend.fork(object.locator, source, options.name, { expected });

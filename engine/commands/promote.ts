@@ -100,7 +100,7 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, actions, verb }
     verb: "landing",
     fn: async ({ object, backend }) => {
       const a = byKey.get(object.key);
-      if (!a) throw new Error(`nothing is planned for "${object.key}"`);
+      if (!a) throw new TetherError(`Cannot ${verb} "${object.key}": nothing is planned for it`);
       const locator = a.params["locator"] as Locator;
       const expected = a.params["base_state"] as State;
       // The state that was reviewed lands, not whatever the branch holds by now.
@@ -109,7 +109,7 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, actions, verb }
       const state = verb === "merge"
         ? await backend.merge?.(locator, from, String(plan.context["message"]), { expected })
         : await backend.promote?.(locator, from, { expected });
-      if (!state) throw new TetherError(`its system cannot ${verb}`);
+      if (!state) throw new TetherError(`Cannot ${verb} "${object.key}": its system cannot`);
       await ctx.env.boundary?.(`${verb} ${object.key}`);
       await op.progress({ action: verb, key: object.key, state });
       if (verb === "merge") await followMerge(ctx, a, { state, landed });
@@ -266,7 +266,7 @@ function finish(ctx: Context, plan: Plan, landed: Landed): PromoteReport {
   }
   if (errors.size === 0) return report;
   const some = Object.keys(landed.fastForwarded).length + Object.keys(landed.merged).length > 0;
-  throw new MultiObjectError(some ? "Landed only a part" : "Landed nothing", errors, {
+  throw new MultiObjectError(some ? "Cannot land all of it" : "Cannot land any of it", errors, {
     code: some ? "partial" : "refused",
     report,
   });

@@ -63,7 +63,7 @@ export function pull(ctx: Context, options: PullOptions = {}): Promise<PullRepor
       });
     }
     if (options.message !== undefined && options.message.trim() === "") {
-      throw new ConfigError("Cannot commit without a message", { code: "message" });
+      throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether pull"] });
     }
     await requireOnBookmark(ctx, "pull");
     ctx.requireWholeManifests();
@@ -129,7 +129,8 @@ function refuseDrift(
     code: "immutable-modified",
     hints: [
       `tether set --file versioned ${operands(keys)}`,
-      ...keys.map((k) => `tether remove ${operands([k])}, then tether add it again, accepts the new content once`),
+      ...keys.map((k) => `tether remove ${operands([k])}`),
+      "Add a removed object again to accept its content once",
     ],
   });
 }

@@ -11,7 +11,7 @@ import { seconds } from "../env.ts";
 import { entryOf } from "../files/workspace.ts";
 import { readHistory } from "../history/references.ts";
 import { storeOf } from "../kinds.ts";
-import { asError, messageOf, reasonOf, renderState } from "../model/errors.ts";
+import { asError, messageOf, reasonOf, renderState, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { Locator, ObjectManifest, State } from "../model/manifest.ts";
@@ -255,7 +255,7 @@ type Progress = (step: JsonObject & { readonly action: string }) => Promise<void
 async function repin(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {
   const id = String(a.params["pin_id"]);
   const pin = await backend.pin?.(a.params["locator"] as Locator, a.params["state"] as State, id);
-  if (!pin) throw new Error("the kind has no pins");
+  if (!pin) throw new TetherError(`Cannot pin "${a.key}": its kind has no pins`);
   const created = pin.created !== false;
   const [key = a.key] = a.key.split("@");
   await progress({ action: "repin", key: a.key, target: pin.ref, created });
@@ -266,7 +266,7 @@ async function repin(ctx: Context, backend: ObjectBackend, a: Action, done: Done
 async function refork(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {
   const object = ctx.object(a.key);
   const ref = await backend.fork?.(object.locator, sourceOf(object), a.target, { expected: ABSENT });
-  if (ref === undefined) throw new Error("the kind has no branches");
+  if (ref === undefined) throw new TetherError(`Cannot fork "${a.key}": its kind has no branches`);
   await progress({ action: "refork", key: a.key, ref });
   const { workspace } = ctx;
   const same = Object.entries(workspace.workingRefs).filter(([, r]) => r === a.target).map(([k]) => k);

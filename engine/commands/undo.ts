@@ -83,7 +83,7 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
 
 function nothingReversed(entry: OpEntry, outcome: Outcome): TetherError {
   const why = [...outcome.irreversible, ...outcome.skipped].join("; ") || "it left nothing behind";
-  return new TetherError(`Cannot undo ${entry.id} (${entry.command}): ${why}`, {
+  return new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why}`, {
     code: "not-undoable",
     details: { irreversible: outcome.irreversible, skipped: outcome.skipped },
   });
@@ -106,7 +106,7 @@ function choose(entries: readonly OpEntry[], id: string | undefined): OpEntry {
       });
     }
     if (entry.undoneBy !== null) {
-      throw new TetherError(`Cannot undo ${entry.id}: ${entry.undoneBy} undid it already`, { code: "undone" });
+      throw new TetherError(`Cannot undo "${entry.id}": "${entry.undoneBy}" undid it already`, { code: "undone" });
     }
     return entry;
   }
@@ -119,40 +119,49 @@ function choose(entries: readonly OpEntry[], id: string | undefined): OpEntry {
 }
 
 /** Why a kind of operation cannot be taken back, and what to do instead. */
-const REFUSED: Readonly<Record<string, readonly [why: string, hint: string]>> = {
-  promote: ["upstream branches moved, and others may build on them", "tether ops --json has the old heads"],
+const REFUSED: Readonly<Record<string, readonly [why: string, ...hints: string[]]>> = {
+  promote: ["upstream branches moved, and others may build on them", "tether ops --json"],
   repair: ["a mended pin or branch is what the manifests say", "tether verify"],
   upgrade: ["refs and history were rewritten", "tether verify --all-history"],
-  abandon: ["only the VCS can bring commits back", "jj undo, or git reflog; then tether repair --all-history"],
+  abandon: [
+    "only the VCS can bring commits back",
+    "git reflog",
+    "jj undo",
+    "tether repair --all-history",
+  ],
   drop: [
     "only the VCS can bring commits back",
-    "jj undo, or git branch NAME COMMIT; then tether repair --all-history and tether new NAME",
+    "git branch NAME COMMIT",
+    "jj undo",
+    "tether repair --all-history",
+    "tether new NAME",
   ],
-  "forget-workspace": ["the checkout is gone", "jj workspace add, or git worktree add"],
-  undo: ["it is an undo itself", "do the operation again"],
+  "forget-workspace": ["the checkout is gone", "git worktree add PATH BOOKMARK", "jj workspace add PATH"],
+  undo: ["it is an undo itself", "Run the command of that operation again"],
 };
 
 function requireUndoable(entry: OpEntry): void {
   if (entry.status === "started") {
-    throw new TetherError(`Cannot undo ${entry.id} (${entry.command}): it never finished`, {
+    throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it never finished`, {
       code: "incomplete",
       hints: [finishing(entry), "tether repair --dry-run"],
     });
   }
   if (entry.parent !== null) {
-    throw new TetherError(`Cannot undo ${entry.id}: it is a step of ${entry.parent}`, { code: "not-undoable" });
+    throw new TetherError(`Cannot undo "${entry.id}": it is a step of "${entry.parent}"`, { code: "not-undoable" });
   }
   if (entry.result["rolled_back"] === true) {
-    throw new TetherError(`Cannot undo ${entry.id} (${entry.command}): it failed and was taken back`, {
+    throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it failed and was taken back`, {
       code: "not-undoable",
     });
   }
   const refused = REFUSED[entry.command];
   if (!refused) return;
+  const [why, ...hints] = refused;
   const heads = entry.command === "promote" ? `; ${oldHeads(entry)}` : "";
-  throw new TetherError(`Cannot undo ${entry.id} (${entry.command}): ${refused[0]}${heads}`, {
+  throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why}${heads}`, {
     code: "not-undoable",
-    hints: [refused[1]],
+    hints,
   });
 }
 
@@ -214,6 +223,6 @@ async function revert(ctx: Context, target: Target, outcome: Outcome): Promise<J
       await revertManifests(ctx, target, outcome);
       return {};
     default:
-      throw new TetherError(`Cannot undo ${target.entry.id}: this tether does not know "${target.entry.command}"`);
+      throw new TetherError(`Cannot undo "${target.entry.id}": this tether does not know "${target.entry.command}"`);
   }
 }

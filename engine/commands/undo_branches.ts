@@ -79,9 +79,9 @@ async function requireUnwritten(ctx: Context, branch: Made, target: Target): Pro
   const base = await backend.fingerprint(withoutAt(locator), undefined);
   if (!written && !(onlyHolder && !sameContent(base, head, volatile))) return;
   const why = written ? `was written to, it is at ${renderState(head)}` : "alone keeps a recorded state reachable";
-  throw new TetherError(`Cannot undo ${target.entry.id}: branch "${ref}" of "${key}" ${why}`, {
+  throw new TetherError(`Cannot undo "${target.entry.id}": branch "${ref}" of "${key}" ${why}`, {
     code: "not-undoable",
-    hints: ["tether undo --discard throws that away"],
+    hints: [`tether undo --discard ${target.entry.id}`],
   });
 }
 
@@ -98,7 +98,7 @@ async function vcsBack(ctx: Context, { entry }: Target): Promise<JsonObject | un
   const now = (await ctx.position()).record;
   if (jsonEqual(now["commit"], left["commit"]) && jsonEqual(now["branch"], left["branch"])) return was;
   const previous = was["branch"];
-  throw new TetherError(`Cannot undo ${entry.id}: the working copy moved on since`, {
+  throw new TetherError(`Cannot undo "${entry.id}": the working copy moved on since`, {
     code: "not-undoable",
     hints: typeof previous === "string" ? [`tether new ${operands([previous])}`] : ["tether new REV"],
   });

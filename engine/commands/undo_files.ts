@@ -21,7 +21,7 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
   }
   if ((await ctx.position()).commit !== commit) {
     throw new TetherError(
-      `Cannot undo ${target.entry.id}: the working copy does not stand on its commit ${commit.slice(0, 12)} any more`,
+      `Cannot undo "${target.entry.id}": the working copy does not stand on its commit ${commit.slice(0, 12)} any more`,
       {
         code: "not-undoable",
         hints: [ctx.vcs.kind === "jj" ? `jj backout -r ${commit.slice(0, 12)}` : `git revert ${commit.slice(0, 12)}`],

@@ -82,7 +82,7 @@ export async function checkPlan(ctx: Context, plan: Plan, command: string): Prom
 }
 
 function planAgain(plan: Plan): { hints: string[] } {
-  return { hints: [`Plan again and look: tether ${plan.command} --dry-run`] };
+  return { hints: [`tether ${plan.command} --dry-run`] };
 }
 
 function requirePreconditions(plan: Plan): void {
