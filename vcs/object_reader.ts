@@ -239,7 +239,7 @@ class CatFile {
     const stderr = redact(await this.#lastWords).trim();
     const { code } = await this.#child.status;
     const failure = gitFailure("read objects of the repository", stderr, code);
-    return new VcsError(failure.message, { details: failure.details, cause: error });
+    return new VcsError(failure.message, { hints: failure.hints, details: failure.details, cause: error });
   }
 }
 

@@ -84,6 +84,7 @@ export async function makeFolder(root: string, folder: string): Promise<void> {
   if (!isInside(inside, await Deno.realPath(root))) {
     throw new ConfigError(`Cannot write below "${folder}": a symbolic link leads out of the dataset`, {
       code: "outside",
+      hints: ["Put a folder of its own in the link's place"],
     });
   }
   await Deno.mkdir(folder, { recursive: true });
@@ -104,7 +105,11 @@ export async function refuseLinks(paths: DatasetPaths): Promise<void> {
       if (error instanceof Deno.errors.NotFound) continue;
       throw error;
     }
-    if (link) throw new ConfigError(`Cannot use the dataset: "${path}" is a symbolic link`, { code: "outside" });
+    if (!link) continue;
+    throw new ConfigError(`Cannot use the dataset: "${path}" is a symbolic link`, {
+      code: "outside",
+      hints: ["Put a folder or file of its own in the link's place: a link may lead out of the repository"],
+    });
   }
 }
 

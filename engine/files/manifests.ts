@@ -7,7 +7,7 @@
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
-import { checkKey, manifestPath } from "../model/keys.ts";
+import { checkKey, keyProblem, manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
 import { Fields } from "./_fields.ts";
@@ -46,8 +46,10 @@ export interface ManifestSet {
 export function parseManifest(text: string, name: string): ObjectManifest {
   const fields = new Fields(readToml(text, name), name);
   const key = fields.requiredText("key");
+  const problem = keyProblem(key);
+  if (problem !== undefined) throw fields.problem("key", `it is no key: ${problem}`);
   return {
-    key: checkKey(key),
+    key,
     kind: fields.requiredText("kind"),
     locator: fields.object("locator") ?? {},
     policy: readPolicy(fields.table("policy")),

@@ -98,7 +98,7 @@ Deno.test("[formats 6.1] [L41] [L42] parseManifest() refuses wrong values, namin
   const cases: [string, string, RegExp][] = [
     ["no key", good.replace(/^key.*\n/, ""), /^Cannot use "f": key: it is missing$/],
     ["a blank kind", good.replace('"icechunk"', '" "'), /kind: it is blank/],
-    ["a key that climbs", good.replace("zarr/img", "../img"), /as a key/],
+    ["a key that climbs", good.replace("zarr/img", "../img"), /key: it is no key/],
     ["a word for recoverable", good.replace("= true", '= "no"'), /recoverable: it is not true or false/],
     ["an unknown policy", good.replace('"native"', '"x"'), /policy\.pin: it is neither "native" nor "record"/],
     ["a pin without ref", good.replace(/ref = .*\n/, ""), /pin\.ref: it is missing/],
