@@ -47,6 +47,12 @@ export function define(command: Command, context: Context): void {
         });
       }
       const bookmark = name ?? "";
+      // Refused before anything is read: applying what was only to be shown loses data (L42, commands §3.1).
+      if (flags.fromPlan !== undefined && flags.dryRun === true) {
+        throw new ConfigError("Cannot apply a saved plan and only show it: give either --from-plan or --dry-run", {
+          code: "flag",
+        });
+      }
       await using dataset = await context.dataset();
       const { to, forcePrune } = flags;
       const options = { ...given({ to, forcePrune }), ...context.call };

@@ -5,6 +5,7 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
+import { ConfigError } from "../engine/model/errors.ts";
 import type { GcReport } from "../engine/reports.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
@@ -44,6 +45,12 @@ export function define(command: Command, context: Context): void {
         .conflicts(["plan", "releaseForeign", "pruneBookmarks", "keepBookmark", "forcePrune"]),
     )
     .action(async (flags) => {
+      // Refused before anything is read: applying what was only to be shown loses data (L42, commands §3.1).
+      if (flags.fromPlan !== undefined && flags.dryRun === true) {
+        throw new ConfigError("Cannot apply a saved plan and only show it: give either --from-plan or --dry-run", {
+          code: "flag",
+        });
+      }
       await using dataset = await context.dataset();
       const { releaseForeign, pruneBookmarks, forcePrune } = flags;
       const request = {

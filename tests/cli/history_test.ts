@@ -68,6 +68,8 @@ Deno.test("[commands 1.3] exit codes: what is refused ends with 1 and prints no 
     [["drop", "main"], 1, /it is the trunk/],
     [["drop"], 1, /exactly one bookmark/],
     [["gc", "--force-prune"], 1, /--prune-bookmarks/],
+    [["gc", "--from-plan", "plan.json", "--dry-run"], 1, /either --from-plan or --dry-run/],
+    [["drop", "--from-plan", "plan.json", "--dry-run"], 1, /either --from-plan or --dry-run/],
     [["restore", "code"], 1, /--from or --at/],
     [["restore", "code", "--from", "main", "--at", "main"], 1, /conflict|cannot be used/i],
     [["undo", "zzz"], 1, /no such operation/],
