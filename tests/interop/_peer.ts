@@ -33,6 +33,16 @@ export interface Side {
   ok(args: readonly string[], cwd: string): Promise<string>;
   /** Runs it with `--json`, expects exit code 0 and returns the one object on its standard output. */
   json(args: readonly string[], cwd: string): Promise<JsonObject>;
+  /** Plans a gc, or applies one, and returns its JSON. */
+  gc(cwd: string, options?: GcOptions): Promise<JsonObject>;
+}
+
+/** Options of {@link Side.gc}. */
+export interface GcOptions {
+  /** Applies what it plans. @default {false} */
+  readonly apply?: boolean;
+  /** Judges branches of gone bookmarks too. @default {false} */
+  readonly prune?: boolean;
 }
 
 function side(name: Side["name"], program: string, before: readonly string[], env: Record<string, string>): Side {
@@ -54,12 +64,15 @@ function side(name: Side["name"], program: string, before: readonly string[], en
     assert.equal(code, 0, `${name}: tether ${args.join(" ")} ended with ${code}: ${stderr}${stdout}`);
     return stdout;
   }
+  const json: Side["json"] = async (args, cwd) => objectOf(parseJson(await ok([...args, "--json"], cwd)));
   return {
     name,
     spawn,
     run,
     ok,
-    json: async (args, cwd) => objectOf(parseJson(await ok([...args, "--json"], cwd))),
+    json,
+    gc: (cwd, { apply, prune } = {}) =>
+      json(["gc", ...(apply ? ["--no-dry-run"] : []), ...(prune ? ["--prune-bookmarks"] : [])], cwd),
   };
 }
 

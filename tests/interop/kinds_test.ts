@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../engine/model/json.ts";
 import { type Lab, lab } from "./_lab.ts";
-import { actions, DIRECTIONS, labels, objectOf, OPTIONS, PEER, type Side } from "./_peer.ts";
+import { actions, DIRECTIONS, labels, objectOf, OPTIONS, type Side } from "./_peer.ts";
 import { KINDS, type Opened, readOpened, type Store } from "./_stores.ts";
 
 for (const [maker, other] of DIRECTIONS) {
@@ -64,8 +64,8 @@ for (const [maker, other] of DIRECTIONS) {
         orphans.push(...Object.values(await l.pins()).sort());
       });
       await l.repo.git(["reset", "--quiet", "--hard", "HEAD~1"]);
-      await t.step("[backends 8] 2: gc of the peer lists exactly the pins that the lost commit named", async () => {
-        assert.deepEqual(released(await PEER.json(["gc"], root)), orphans);
+      await t.step("[backends 8] 2: gc lists exactly the pins that the lost commit named", async () => {
+        assert.deepEqual(released(await other.gc(root)), orphans);
       });
       await t.step("[backends 8] 3: a state that is pinned already gets no second ref", async () => {
         const before = await Promise.all(stores.forkable.map((s) => l.pinsIn(s)));
