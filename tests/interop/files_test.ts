@@ -5,7 +5,6 @@ import { newConfigText } from "../../engine/files/config.ts";
 import { CloneIndexes } from "../../engine/files/indexes.ts";
 import { inFlightPinIds, Journal, seedPins } from "../../engine/files/journal.ts";
 import { type DatasetPaths, datasetPaths, ensureGitattributes, ensureGitignore } from "../../engine/files/layout.ts";
-import { acquireLock } from "../../engine/files/lock.ts";
 import { ManifestStore } from "../../engine/files/manifests.ts";
 import { WorkspaceFile } from "../../engine/files/workspace.ts";
 import { manifestHash, type ObjectManifest } from "../../engine/model/manifest.ts";
@@ -170,33 +169,3 @@ Deno.test("[formats 20] journal and indexes mean the same to both", OPTIONS, asy
     ]);
   });
 });
-
-Deno.test("[formats 20] [formats 17] the peer waits for a lock taken here", OPTIONS, async () => {
-  await using dataset = await Dataset.make();
-  await dataset.store.write(manifest("code", "git", { uri: await dataset.gitStore(), ref: "main" }));
-  const { lock, lockHint } = dataset.paths;
-  const held = await acquireLock(lock, { hintPath: lockHint, command: "test", timeoutMs: 0 });
-  const child = new Deno.Command(`${BIN}/tether`, {
-    args: ["set", "code", "--pin", "record"],
-    cwd: dataset.paths.root,
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  // It has met the lock once it has the file open; then it gets ten times its polling interval.
-  while (!await hasOpen(child.pid, lock)) await new Promise((resolve) => setTimeout(resolve, 20));
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  assert.equal((await dataset.store.read()).objects.get("code")?.policy.pin, "native");
-  await held[Symbol.asyncDispose]();
-  assert.ok((await child.status).success);
-  assert.equal((await dataset.store.read()).objects.get("code")?.policy.pin, "record");
-});
-
-/** Tells whether a process has a file open. */
-async function hasOpen(pid: number, path: string): Promise<boolean> {
-  for await (const entry of Deno.readDir(`/proc/${pid}/fd`)) {
-    // Descriptors come and go while they are listed.
-    if (await Deno.readLink(`/proc/${pid}/fd/${entry.name}`).catch(() => "") === path) return true;
-  }
-  return false;
-}
