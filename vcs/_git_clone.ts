@@ -27,7 +27,10 @@ interface Gap {
  * Looks for what cuts history short: a filter, remotes of which only some branches come, a shallow border, grafts. Each has
  * its own remedy, so all are named; deepening a clone does not bring the other branches.
  */
-export async function readCompleteness(git: Git, folders: GitFolders): Promise<Completeness> {
+export async function readCompleteness(
+  git: Git,
+  folders: Pick<GitFolders, "commonDir">,
+): Promise<Completeness> {
   const config = await git.run(["config", "-z", "--get-regexp", "^remote\\..*\\.(fetch|partialclonefilter)$"], {
     doing: "read which branches the remotes bring",
     codes: [0, 1],

@@ -122,7 +122,7 @@ export async function readVanished(
 }
 
 /** Returns the commits that are not among the first ones met on the way back from some tips: it costs no child. */
-async function notNear(
+export async function notNear(
   reader: GitObjectReader,
   request: { readonly commits: readonly string[]; readonly from: readonly string[] },
 ): Promise<Set<string>> {

@@ -7,31 +7,11 @@
 import { type ChildEnv, run, type RunResult, spawn } from "../engine/io/process.ts";
 import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
-
-/** Variables that name a repository, an index or an object store: what git calls its local variables (L16). */
-const LOCAL_VARIABLES: ReadonlySet<string> = new Set([
-  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-  "GIT_COMMON_DIR",
-  "GIT_CONFIG",
-  "GIT_CONFIG_COUNT",
-  "GIT_CONFIG_PARAMETERS",
-  "GIT_DIR",
-  "GIT_GRAFT_FILE",
-  "GIT_IMPLICIT_WORK_TREE",
-  "GIT_INDEX_FILE",
-  // Of git before 2.40.
-  "GIT_INTERNAL_SUPER_PREFIX",
-  "GIT_NO_REPLACE_OBJECTS",
-  "GIT_OBJECT_DIRECTORY",
-  "GIT_PREFIX",
-  "GIT_REPLACE_REF_BASE",
-  "GIT_SHALLOW_FILE",
-  "GIT_WORK_TREE",
-]);
+import { checkVersion, isLocalVariable, type Program, startFailure } from "./_program.ts";
 
 const ENVIRONMENT: ChildEnv = {
   type: "inherit",
-  without: (name) => LOCAL_VARIABLES.has(name) || /^GIT_CONFIG_(KEY|VALUE)_/.test(name),
+  without: isLocalVariable,
   extra: { GIT_TERMINAL_PROMPT: "0" },
 };
 
@@ -62,23 +42,30 @@ export interface GitRunOptions {
   readonly writes?: boolean;
 }
 
-/** One git program at one checkout. */
-export class Git {
-  /** The program, by path or by name. */
-  readonly program: string;
-  /** Root of the checkout. */
-  readonly root: string;
-  readonly #signal: AbortSignal | undefined;
+/** Options of {@link Git}. */
+export interface GitOptions {
+  /** Stops reads. */
+  readonly signal?: AbortSignal;
+  /** The git folder, where git must not look for it, as in a jj repository. @default {the one of the checkout} */
+  readonly gitDir?: string;
+}
 
-  constructor(program: string, root: string, signal?: AbortSignal) {
+/** One git program at one checkout. */
+export class Git implements Program {
+  readonly kind = "git";
+  readonly program: string;
+  readonly root: string;
+  readonly #options: GitOptions;
+
+  constructor(program: string, root: string, options: GitOptions = {}) {
     this.program = program;
     this.root = root;
-    this.#signal = signal;
+    this.#options = options;
   }
 
   /** Returns the same program at another checkout. */
   at(root: string): Git {
-    return new Git(this.program, root, this.#signal);
+    return new Git(this.program, root, this.#options);
   }
 
   /**
@@ -87,8 +74,8 @@ export class Git {
    * @throws {VcsError} if it cannot be started, or ends with a code that is no answer.
    */
   async run(args: readonly string[], options: GitRunOptions): Promise<RunResult> {
-    const full = [...PREFIX, ...(options.hooks ? [] : NO_HOOKS), ...args];
-    const signal = options.writes ? undefined : this.#signal;
+    const full = [...this.#prefix(), ...(options.hooks ? [] : NO_HOOKS), ...args];
+    const signal = options.writes ? undefined : this.#options.signal;
     let result: RunResult;
     try {
       result = await run(this.program, full, {
@@ -98,20 +85,32 @@ export class Git {
         ...(signal === undefined ? {} : { signal }),
       });
     } catch (error) {
-      throw startFailure(error, this.program);
+      throw startFailure(error, this);
     }
     signal?.throwIfAborted();
     if ((options.codes ?? [0]).includes(result.code)) return result;
     throw gitFailure(options.doing, result.stderr, result.code);
   }
 
+  /** Checks that git is new enough. @throws {VcsError} if it is not. */
+  checkVersion(cacheDir: string | undefined): Promise<void> {
+    const ask = async (): Promise<string> =>
+      (await this.run(["--version"], { doing: "ask git for its version" })).text();
+    return checkVersion(this, { cacheDir, ask });
+  }
+
   /** Starts a child that answers many questions. @throws {VcsError} if it cannot be started. */
   spawn(args: readonly string[]): Deno.ChildProcess {
     try {
-      return spawn(this.program, [...PREFIX, ...NO_HOOKS, ...args], { cwd: this.root, env: ENVIRONMENT });
+      return spawn(this.program, [...this.#prefix(), ...NO_HOOKS, ...args], { cwd: this.root, env: ENVIRONMENT });
     } catch (error) {
-      throw startFailure(error, this.program);
+      throw startFailure(error, this);
     }
+  }
+
+  #prefix(): readonly string[] {
+    const { gitDir } = this.#options;
+    return gitDir === undefined ? PREFIX : [...PREFIX, `--git-dir=${gitDir}`, `--work-tree=${this.root}`];
   }
 }
 
@@ -138,26 +137,3 @@ const WAYS_OUT: readonly (readonly [RegExp, readonly string[]])[] = [
   ]],
   [/corrupt|missing (blob|tree|commit)|bad (object|tree)|unable to read/i, ["git fsck --full"]],
 ];
-
-/** Returns the error of a git that never ran. */
-export function startFailure(error: unknown, program: string): unknown {
-  if (error instanceof Deno.errors.NotFound) {
-    return new VcsError(`Cannot run "${program}": there is no such program`, {
-      code: "vcs-program",
-      hints: ["Install git 2.38 or newer", "Name it with TETHER_GIT or git_path under [vcs] in .tether/secrets.toml"],
-      cause: error,
-    });
-  }
-  if (error instanceof Deno.errors.NotCapable) {
-    return new VcsError(`Cannot run "${program}": starting it was not granted`, {
-      code: "vcs-program",
-      hints: [`--allow-run=${program}`],
-      details: { flags: [`--allow-run=${program}`] },
-      cause: error,
-    });
-  }
-  if (error instanceof Deno.errors.PermissionDenied) {
-    return new VcsError(`Cannot run "${program}": it is not executable`, { code: "vcs-program", cause: error });
-  }
-  return error;
-}

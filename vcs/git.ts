@@ -35,8 +35,8 @@ import {
   readWorktrees,
   type Worktree,
 } from "./_git_refs.ts";
-import { checkGitVersion } from "./_git_version.ts";
-import { trackedPaths } from "./_git_tracked.ts";
+import { inIndex } from "./_git_tracked.ts";
+import { trackedPaths } from "./_tracked.ts";
 import { listTree, objectAt } from "./_tree_paths.ts";
 import { checkId, GitObjectReader } from "./object_reader.ts";
 import type {
@@ -63,8 +63,8 @@ export async function openGit(
   places: { readonly vcsRoot: string; readonly datasetRoot: string },
   options: VcsOptions,
 ): Promise<VcsAdapter> {
-  const git = new Git(options.programs?.git ?? "git", places.vcsRoot, options.signal);
-  await checkGitVersion(git, options.cacheDir);
+  const git = new Git(options.programs?.git ?? "git", places.vcsRoot, options);
+  await git.checkVersion(options.cacheDir);
   return new GitAdapter(git, await readFolders(git), places.datasetRoot);
 }
 
@@ -181,9 +181,9 @@ class GitAdapter implements VcsAdapter {
     // The process that is needed anyway: opening a dataset costs no child for this question.
     const first = root === this.location.root && !this.#indexRead;
     if (first) this.#indexRead = true;
-    if (first) return await trackedPaths(this.#reader, root, paths);
+    if (first) return await trackedPaths(root, paths, { knows: (name) => inIndex(this.#reader, name) });
     await using reader = new GitObjectReader(this.#git.at(root));
-    return await trackedPaths(reader, root, paths);
+    return await trackedPaths(root, paths, { knows: (name) => inIndex(reader, name) });
   }
 
   async dirty(paths: readonly string[]): Promise<readonly string[]> {

@@ -26,6 +26,10 @@ export interface ObjectInfo {
 export interface CommitObject {
   readonly tree: string;
   readonly parents: readonly string[];
+  /** jj's change id, where its header has one. */
+  readonly changeId?: string;
+  /** Of a conflicted jj commit: the trees of its sides and, between them, their bases. */
+  readonly conflict?: readonly string[];
 }
 
 interface Answer extends ObjectInfo {
@@ -72,10 +76,16 @@ export class GitObjectReader implements ObjectReader {
     const answer = await this.#ask(`contents ${checkId(id)}`);
     if (answer?.type !== "commit" || answer.data === undefined) return undefined;
     const [head = ""] = new TextDecoder().decode(answer.data).split("\n\n", 1);
-    const lines = head.split("\n").map((line) => line.split(" "));
+    // A line that begins with a space goes on with the header before it.
+    const lines = head.split("\n").filter((line) => !line.startsWith(" ")).map((line) => line.split(" "));
+    const valuesOf = (header: string): string[] => lines.find(([name]) => name === header)?.slice(1) ?? [];
+    const [changeId] = valuesOf("change-id");
+    const conflict = valuesOf("jj:trees");
     return {
-      tree: lines.find(([name]) => name === "tree")?.[1] ?? "",
+      tree: valuesOf("tree")[0] ?? "",
       parents: lines.filter(([name]) => name === "parent").map(([, parent]) => parent ?? ""),
+      ...(changeId === undefined ? {} : { changeId }),
+      ...(conflict.length === 0 ? {} : { conflict }),
     };
   }
 
