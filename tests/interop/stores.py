@@ -4,7 +4,8 @@ Takes steps as one JSON argument, and prints the list of what the steps returned
   ["make", KIND, PATH]            a store holding 1, 2, 3
   ["append", KIND, PATH, N, REF]  one more number, on a branch (null for the base)
   ["read", KIND, ADDRESS]         the numbers at an address that `tether open` printed
-  ["branch", KIND, PATH, NAME, REF]  a branch NAME at REF
+  ["branch", "lance", PATH, NAME, REF]  a branch at the head of another (null for the base)
+  ["unbranch", "lance", PATH, NAME], ["untag", "lance", PATH, NAME]  deletes a branch or a tag
 """
 
 import json
@@ -65,11 +66,6 @@ def read_icechunk(address):
     return [int(n) for n in zarr.open_group(session.store, mode="r")["values"][:]]
 
 
-def branch_icechunk(path, name, ref):
-    repo = repository(path)
-    repo.create_branch(name, repo.lookup_branch(ref or "main"))
-
-
 def make_lance(path):
     import lance
 
@@ -79,7 +75,8 @@ def make_lance(path):
 def append_lance(path, number, ref):
     import lance
 
-    lance.write_dataset(column([number]), table(path, ref) if ref else path, mode="append")
+    target = table(path, ref) if ref else lance.dataset(path)
+    lance.write_dataset(column([number]).cast(target.schema), target, mode="append")
 
 
 def read_lance(address):
@@ -96,6 +93,18 @@ def branch_lance(path, name, ref):
     import lance
 
     lance.dataset(path).create_branch(name, (ref, None) if ref else None)
+
+
+def unbranch_lance(path, name):
+    import lance
+
+    lance.dataset(path).branches.delete(name)
+
+
+def untag_lance(path, name):
+    import lance
+
+    lance.dataset(path).tags.delete(name)
 
 
 def make_delta(path):
