@@ -17,16 +17,17 @@ export async function objectAt(reader: ObjectReader, tree: string, path: string)
   return entry;
 }
 
-/** Returns every file below a tree, each with its path below `prefix`. */
+/** Returns every file below a tree, each with its path below `prefix`; with `links` also links and submodules. */
 export async function listTree(
   reader: ObjectReader,
   tree: string,
   prefix: string,
+  options: { readonly links?: boolean } = {},
 ): Promise<{ readonly path: string; readonly id: string }[]> {
   const found = await Promise.all((await entriesOf(reader, tree)).map(async ({ name, id, type }) => {
     const path = `${prefix}/${name}`;
-    if (type === "folder") return await listTree(reader, id, path);
-    return type === "file" ? [{ path, id }] : [];
+    if (type === "folder") return await listTree(reader, id, path, options);
+    return type === "file" || options.links ? [{ path, id }] : [];
   }));
   return found.flat();
 }

@@ -33,6 +33,8 @@ export interface Location {
   readonly rel: string;
   /** The folder that all checkouts of the repository share: git's common folder, jj's repository folder. */
   readonly sharedDir: string;
+  /** Where the objects lie: git's common folder, for jj that of the git store it keeps them in. */
+  readonly storeDir: string;
 }
 
 /**

@@ -7,14 +7,13 @@
 import { dirname, join } from "node:path";
 import { VcsError } from "../engine/model/errors.ts";
 import type { VcsAdapter, VcsOptions } from "./adapter.ts";
-import { openGit } from "./git.ts";
 
 /**
  * Opens the version-control system of a folder: the nearest `.jj` or `.git` at or above it. With `prefer = "jj"` a `.jj`
  * wins wherever it lies; with any other preference a `.git` does.
  *
  * @param root The dataset root, or the folder that is to become one.
- * @throws {VcsError} if there is none, its program is missing or too old, or it is one that this version does not support.
+ * @throws {VcsError} if there is none, its program is missing or too old, or a jj repository keeps its commits elsewhere than in git.
  *
  * @example Find the repository around a folder
  * ```ts
@@ -35,15 +34,13 @@ export async function detectVcs(root: string, options: VcsOptions = {}): Promise
   const jj = await nearest(datasetRoot, ".jj");
   const git = await nearest(datasetRoot, ".git");
   if (jj !== undefined && (git === undefined || (options.prefer ?? "jj") === "jj")) {
-    throw new VcsError(`Cannot use the jj repository at "${jj}": this version of tether works with git only`, {
-      code: "vcs-unsupported",
-      hints: git === undefined
-        ? []
-        : [`Set prefer = "git" under [vcs] in tether.toml to use the git repository at "${git}"`],
-      details: { jj, git: git ?? null },
-    });
+    const { openJj } = await import("./jj.ts");
+    return await openJj({ vcsRoot: jj, datasetRoot }, options);
   }
-  if (git !== undefined) return await openGit({ vcsRoot: git, datasetRoot }, options);
+  if (git !== undefined) {
+    const { openGit } = await import("./git.ts");
+    return await openGit({ vcsRoot: git, datasetRoot }, options);
+  }
   throw new VcsError(`Cannot find a git or jj repository at or above "${datasetRoot}"`, {
     code: "no-vcs",
     hints: ["git init", "jj git init"],

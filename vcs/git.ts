@@ -89,6 +89,7 @@ class GitAdapter implements VcsAdapter {
       root: folders.root,
       rel: relative(folders.root, datasetRoot) || ".",
       sharedDir: folders.commonDir,
+      storeDir: folders.commonDir,
     };
   }
 

@@ -1,5 +1,6 @@
 /**
- * Throw-away git repositories for tests: fixed identity, empty `HOME`, no global or system configuration.
+ * Throw-away git repositories for tests: fixed identity, empty `HOME`, no global or system configuration. The jj of the
+ * cache folder is the one tether uses.
  *
  * While at least one is alive the whole test process has that environment, so adapters and hooks under test see it too.
  *
@@ -7,6 +8,7 @@
  */
 
 import { dirname, join } from "node:path";
+import { jjPath } from "../../scripts/jj.ts";
 
 /** Options of {@link tempRepo}. */
 export interface TempRepoOptions {
@@ -113,7 +115,7 @@ let users = 0;
 let undo: (() => Promise<void>) | undefined;
 
 /** Sets the process's environment for the first user; the returned function restores it after the last one. */
-async function isolate(): Promise<() => Promise<void>> {
+export async function isolate(): Promise<() => Promise<void>> {
   if (users++ === 0) undo = await enterCleanEnvironment();
   return async () => {
     if (--users === 0) await undo?.();
@@ -140,9 +142,12 @@ async function enterCleanEnvironment(): Promise<() => Promise<void>> {
     GIT_COMMITTER_EMAIL: "ada@example.org",
     // Local pushes and submodules by path are refused by default.
     GIT_ALLOW_PROTOCOL: "file",
+    JJ_USER: "Ada Tester",
+    JJ_EMAIL: "ada@example.org",
+    TETHER_JJ: jjPath(),
   };
   for (const name of Object.keys(before)) {
-    if (name.startsWith("GIT_")) Deno.env.delete(name);
+    if (name.startsWith("GIT_") || name.startsWith("JJ_")) Deno.env.delete(name);
   }
   for (const [name, value] of Object.entries(wanted)) Deno.env.set(name, value);
   return async () => {

@@ -1,0 +1,88 @@
+/**
+ * Which files of the checkout differ from a commit. jj itself could tell only after a snapshot, which leaves an operation;
+ * so the files are hashed as git does, and compared with the commit's tree (L17, formats §19.14).
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { mapLimit } from "../engine/io/pool.ts";
+import type { Git } from "./_git_process.ts";
+import type { JjTrees } from "./_jj_trees.ts";
+
+/** How many files are hashed side by side. */
+const FILES_AT_ONCE = 16;
+
+/** Returns every file and link of the checkout at or below some paths, by path from the root. */
+export async function workingFiles(root: string, paths: readonly string[]): Promise<string[]> {
+  return (await Promise.all([...new Set(paths)].map((path) => filesAt(root, path)))).flat();
+}
+
+async function filesAt(root: string, path: string): Promise<string[]> {
+  try {
+    if (!(await Deno.lstat(join(root, path))).isDirectory) return [path];
+    const names: string[] = [];
+    for await (const { name } of Deno.readDir(join(root, path))) names.push(name);
+    return (await Promise.all(names.map((name) => filesAt(root, `${path}/${name}`)))).flat();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return [];
+    throw error;
+  }
+}
+
+/** Where files lie and what they are compared with. */
+export interface DirtyRequest {
+  readonly root: string;
+  readonly paths: readonly string[];
+  /** The commit under the working copy; `null` for none. */
+  readonly base: string | null;
+  /** The working-copy commit: what it has is tracked, and no ignore rule concerns it. */
+  readonly workingCopy: string;
+}
+
+/** Returns the files that differ from the base: changed, removed and new ones, but none that is ignored. */
+export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest): Promise<string[]> {
+  const { root, paths, base } = request;
+  const there = await workingFiles(root, paths);
+  const committed = base === null ? new Map<string, string>() : await trees.idsAt(base, paths);
+  const known = there.filter((path) => committed.has(path));
+  const same = await mapLimit(known, FILES_AT_ONCE, async (path) => {
+    const id = committed.get(path) ?? "";
+    return id === await blobId(join(root, path));
+  });
+  const removed = new Set(committed.keys());
+  for (const path of there) removed.delete(path);
+  const added = there.filter((path) => !committed.has(path));
+  return [...known.filter((_, i) => !same[i]), ...removed, ...await notIgnored(trees, git, added, request)];
+}
+
+/** Returns the id git gives to a file's content, or to a link. */
+async function blobId(path: string): Promise<string> {
+  const link = (await Deno.lstat(path)).isSymlink;
+  const content = link ? new TextEncoder().encode(await Deno.readLink(path)) : await Deno.readFile(path);
+  const head = new TextEncoder().encode(`blob ${content.length}\0`);
+  const bytes = new Uint8Array(head.length + content.length);
+  bytes.set(head);
+  bytes.set(content, head.length);
+  return new Uint8Array(await crypto.subtle.digest("SHA-1", bytes)).toHex();
+}
+
+async function notIgnored(
+  trees: JjTrees,
+  git: Git,
+  added: readonly string[],
+  request: DirtyRequest,
+): Promise<string[]> {
+  if (added.length === 0) return [];
+  const tracked = await trees.idsAt(request.workingCopy, request.paths);
+  const asked = added.filter((path) => !tracked.has(path));
+  if (asked.length === 0) return [...added];
+  const result = await git.run(["check-ignore", "--no-index", "-z", "--stdin"], {
+    doing: "find the ignored files",
+    // 1: none is ignored.
+    codes: [0, 1],
+    stdin: asked.map((path) => path + "\0").join(""),
+  });
+  const ignored = new Set(result.text().split("\0"));
+  return added.filter((path) => !ignored.has(path));
+}

@@ -1,0 +1,57 @@
+/**
+ * Where a jj working copy stands, in the terms of the contract (formats §13.2, §15.5; L17, L18).
+ *
+ * @module
+ */
+
+import type { Blocked, Position } from "./adapter.ts";
+import { PARKING_PREFIX } from "./_git_refs.ts";
+import { readWorkspaceState, readWorkspaceTrees } from "./_jj_operations.ts";
+import { ROOT_COMMIT, type WorkingCopy } from "./_jj_view.ts";
+import type { GitObjectReader } from "./object_reader.ts";
+
+/** Returns the bookmarks at the working copy and under it; those of a merge's further parents while it is empty. */
+export function bookmarksHere({ bookmarks, parents, empty }: WorkingCopy): string[] {
+  const under = empty && bookmarks.length === 0 ? parents : parents.slice(0, 1);
+  const here = [...bookmarks, ...under.flatMap((parent) => parent.bookmarks)];
+  return [...new Set(here)].filter((name) => !name.startsWith(PARKING_PREFIX));
+}
+
+/** Returns the commit under a working copy; `null` when that is jj's root. */
+export function commitUnder({ parents }: WorkingCopy): string | null {
+  const id = parents[0]?.id;
+  return id === undefined || id === ROOT_COMMIT ? null : id;
+}
+
+/** Returns the position of a working copy. */
+export function positionOf(workingCopy: WorkingCopy, blocked: Blocked | undefined): Position {
+  const { id, changeId, empty } = workingCopy;
+  const commit = commitUnder(workingCopy);
+  return {
+    commit,
+    bookmarks: bookmarksHere(workingCopy),
+    record: { kind: "jj", id: changeId, commit: id, parent: commit, empty },
+    ...(blocked ? { blocked } : {}),
+  };
+}
+
+/**
+ * Tells why nothing may be written now: another workspace, or a command that left the files alone, changed what this working
+ * copy stands on. As jj does, it is judged by the trees where the operations differ.
+ */
+export async function staleness(
+  root: string,
+  reader: GitObjectReader,
+  now: { readonly operation: string; readonly workingCopy: WorkingCopy },
+): Promise<Blocked | undefined> {
+  if ((await readWorkspaceState(root)).operation === now.operation) return undefined;
+  const commit = await reader.commit(now.workingCopy.id);
+  const wanted = commit?.conflict ?? [commit?.tree];
+  const trees = await readWorkspaceTrees(root);
+  if (trees.length === wanted.length && trees.every((tree, i) => tree === wanted[i])) return undefined;
+  return {
+    detachedOnly: false,
+    reason: "the working copy is stale: another workspace or command changed what it stands on",
+    hints: ["jj workspace update-stale"],
+  };
+}
