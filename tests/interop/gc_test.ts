@@ -52,7 +52,6 @@ for (const [maker, other] of DIRECTIONS) {
       );
       await t.step("branches of a bookmark that is gone are judged alike", async () => {
         await other.ok(["new", "main"], root);
-        assert.deepEqual(actions(await other.gc(root, { prune: true })), [], "the bookmark is still there");
         // Its commit, reached by a tag, keeps the pins, and a pinned head is no loss.
         await repo.git(["tag", "kept", "exp"]);
         await repo.git(["branch", "--quiet", "-D", "exp"]);
@@ -60,7 +59,6 @@ for (const [maker, other] of DIRECTIONS) {
         assert.deepEqual(actions(plan), [`delete-branch code ${ref}`, `delete-branch zarr/img ${ref}`]);
         assert.deepEqual(actions(await maker.gc(root, { prune: true })), actions(plan));
         await other.gc(root, { apply: true, prune: true });
-        assert.deepEqual(actions(await maker.gc(root, { prune: true })), []);
         assert.deepEqual((await l.journal.read()).at(-1)?.result["deleted_working_refs"], {
           [code]: [ref],
           [image]: [ref],
