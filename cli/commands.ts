@@ -132,6 +132,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./ops.ts"),
   },
   {
+    name: "plan",
+    summary: "Print or check a saved plan",
+    group: "Look",
+    load: () => import("./plan.ts"),
+  },
+  {
     name: "undo",
     summary: "Take back the last operation",
     group: "Tidy",

@@ -12,7 +12,7 @@ import type { CommitReport } from "../engine/reports.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";
-import { runPlanned } from "./plans.ts";
+import { requireSame, runPlanned } from "./plans.ts";
 import { lines, short } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -80,11 +80,7 @@ function requireSelection(dataset: Dataset, plan: Plan, keys: readonly string[])
   const recorded = plan.context["keys"];
   const planned = Array.isArray(recorded) ? recorded.map(String) : [...dataset.objects.keys()];
   const named = dataset.selectKeys(keys, new Set([...dataset.objects.keys(), ...planned]));
-  if (named.length === planned.length && named.every((k) => planned.includes(k))) return;
-  throw new ConfigError("Cannot commit other objects than the plan is about", {
-    code: "selection",
-    hints: [`The plan is about ${planned.join(", ")}: name just those, or none`],
-  });
+  requireSame(named, planned, "commit");
 }
 
 /** Returns the human form of a commit report. */

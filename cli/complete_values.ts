@@ -1,5 +1,6 @@
 /**
- * The values that completion knows: keys from the names of manifests, bookmarks from the repository, kinds, fixed words.
+ * The values that completion knows: keys from the names of manifests, bookmarks from the repository, operations from the
+ * journal, kinds, fixed words.
  *
  * @module
  */
@@ -26,10 +27,21 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   "--file": ["immutable", "versioned"],
   "--pin": ["native", "record"],
   "--access": ["read", "refs", "lifecycle"],
+  "--strategy": ["auto", "ff", "merge"],
+  "action": ["show", "check"],
   "shell": ["bash", "zsh", "fish"],
 };
 
-const REVISIONS: ReadonlySet<string> = new Set(["rev", "rev_a", "rev_b", "--rev"]);
+const REVISIONS: ReadonlySet<string> = new Set([
+  "rev",
+  "rev_a",
+  "rev_b",
+  "bookmark",
+  "--rev",
+  "--from",
+  "--to",
+  "--keep-bookmark",
+]);
 
 /** Returns the values of an option (by its flag) or argument (by its name). None means that file names may do. */
 export async function valuesOf(name: string, at: Surroundings): Promise<readonly Candidate[]> {
@@ -37,6 +49,7 @@ export async function valuesOf(name: string, at: Surroundings): Promise<readonly
   if (words) return words.map((word) => ({ word, text: "" }));
   if (name === "--kind") return await kinds();
   if (REVISIONS.has(name)) return await bookmarks(at);
+  if (name === "op") return await undoable(at);
   // A new key has nothing to be completed from, and with --kind the argument of log is a place.
   const isKey = name === "--key" || (name === "key" && at.command !== "add") ||
     (name === "key|locator" && at.kind === undefined);
@@ -76,6 +89,17 @@ async function bookmarks(at: Surroundings): Promise<Candidate[]> {
   const { Dataset } = await import("../engine/dataset.ts");
   await using dataset = await Dataset.open(root);
   return [...(await dataset.vcs.bookmarks()).keys()].sort().map((word) => ({ word, text: "bookmark" }));
+}
+
+/** Operations that an undo may name, newest first. */
+async function undoable(at: Surroundings): Promise<Candidate[]> {
+  const root = await rootOf(at);
+  if (root === undefined) return [];
+  const { Dataset } = await import("../engine/dataset.ts");
+  await using dataset = await Dataset.open(root);
+  const { ops } = await dataset.ops();
+  return ops.filter((o) => o.undoneBy === null && o.undoes === null && o.status === "done" && o.parent === null)
+    .map((o) => ({ word: o.id, text: o.command }));
 }
 
 async function rootOf(at: Surroundings): Promise<string | undefined> {

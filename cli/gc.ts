@@ -5,13 +5,12 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
-import { ConfigError } from "../engine/model/errors.ts";
 import type { GcReport } from "../engine/reports.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { collect, given, TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
-import { runPlanned } from "./plans.ts";
+import { onlyShows, runPlanned } from "./plans.ts";
 import { lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -33,8 +32,8 @@ export const help: CommandHelp = {
 /** Adds arguments, options and the action. */
 export function define(command: Command, context: Context): void {
   command
-    .option("--no-dry-run", "release what the plan shows")
     .option("--dry-run", "only show the plan; the default")
+    .option("--no-dry-run", "release what the plan shows")
     .option("--release-foreign", "release unreferenced pins that another clone made, too")
     .option("--prune-bookmarks", "judge the branches of bookmarks that are gone")
     .option("--keep-bookmark <name>", "count a bookmark of another machine as live (repeatable)", collect)
@@ -45,19 +44,13 @@ export function define(command: Command, context: Context): void {
         .conflicts(["plan", "releaseForeign", "pruneBookmarks", "keepBookmark", "forcePrune"]),
     )
     .action(async (flags) => {
-      // Refused before anything is read: applying what was only to be shown loses data (L42, commands §3.1).
-      if (flags.fromPlan !== undefined && flags.dryRun === true) {
-        throw new ConfigError("Cannot apply a saved plan and only show it: give either --from-plan or --dry-run", {
-          code: "flag",
-        });
-      }
+      const dryRun = onlyShows(flags);
       await using dataset = await context.dataset();
       const { releaseForeign, pruneBookmarks, forcePrune } = flags;
       const request = {
         ...given({ releaseForeign, pruneBookmarks, forcePrune, keepBookmarks: flags.keepBookmark }),
         ...context.call,
       };
-      const dryRun = flags.fromPlan === undefined && flags.dryRun !== false;
       await showingParts(context, gcLines, () =>
         runPlanned(context, { ...flags, dryRun }, {
           command: "gc",
@@ -65,11 +58,9 @@ export function define(command: Command, context: Context): void {
           run: () => dataset.gc({ ...request, dryRun: false }),
           plan: () => dataset.plan.gc(request),
           apply: (plan) => dataset.apply(plan, context.call),
+          notApplied: "(not applied: --no-dry-run releases these)",
           view: gcLines,
         }));
-      if (dryRun && flags.plan === undefined && !context.json) {
-        context.ui.print([{ text: "(not applied: --no-dry-run releases these)" }]);
-      }
     });
 }
 

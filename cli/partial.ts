@@ -7,7 +7,6 @@
 import { MultiObjectError } from "../engine/model/errors.ts";
 import type { Report } from "../engine/reports.ts";
 import { type Context, EXIT } from "./context.ts";
-import { errorLines } from "./errors.ts";
 import type { Line } from "./ui.ts";
 
 /** Runs `fn`; a failure that carries a report of this command shows it, then itself, and sets the exit code. */
@@ -21,8 +20,9 @@ export async function showingParts<R extends Report>(
   } catch (error) {
     if (!(error instanceof MultiObjectError) || !hasReport(error.report)) throw error;
     context.show(error.report as R, view);
-    context.ui.print(errorLines(error));
-    context.exitCode = error.code === "partial" ? EXIT.partial : EXIT.failed;
+    context.ui.error(error);
+    const failed = error.code === "partial" ? EXIT.partial : EXIT.failed;
+    context.exitCode = context.world.signal.aborted ? EXIT.interrupted : failed;
   }
 }
 

@@ -29,6 +29,8 @@ export interface PlannedCommand<R extends Report> {
   plan(): Promise<Plan>;
   /** Applies a saved plan of this command. */
   apply(plan: Plan): Promise<Report>;
+  /** What ends a dry run that had something to do, for a command that does no more unless told to. */
+  readonly notApplied?: string;
   view(report: R): Iterable<Line>;
 }
 
@@ -49,14 +51,41 @@ export async function runPlanned<R extends Report>(
     showPlan(context, plan);
     context.ui.print([{ text: `plan written to ${flags.plan}`, to: "err" }]);
   } else if (flags.dryRun) {
-    showPlan(context, await planned.plan());
+    showPlan(context, await planned.plan(), planned.notApplied);
   } else {
     context.show(await planned.run(), planned.view);
   }
 }
 
-function showPlan(context: Context, plan: Plan): void {
-  context.showJson(() => plan.toJSON(), () => lines(plan.render()));
+/** Shows a plan: its file under `--json`, else the lines a person reads. */
+export function showPlan(context: Context, plan: Plan, notApplied?: string): void {
+  const end = notApplied === undefined || plan.isEmpty ? [] : [notApplied];
+  context.showJson(() => plan.toJSON(), () => lines([...plan.render(), ...end]));
+}
+
+/**
+ * Tells whether a command that only shows its plan by default is to do just that.
+ *
+ * @throws {ConfigError} if a saved plan is to be applied and not to be applied.
+ */
+export function onlyShows(flags: PlanFlags): boolean {
+  if (flags.fromPlan === undefined) return flags.dryRun !== false;
+  if (flags.dryRun !== true) return false;
+  throw new ConfigError("Cannot use --dry-run together with --from-plan", {
+    code: "flag",
+    hints: ["tether plan show FILE", "tether plan check FILE"],
+  });
+}
+
+/** Refuses keys beside a saved plan unless they name what the plan is about. */
+export function requireSame(keys: readonly string[], planned: Iterable<string>, command: PlanCommand): void {
+  const about = new Set(planned);
+  if (keys.length === 0 || about.symmetricDifference(new Set(keys)).size === 0) return;
+  const named = about.size === 0 ? "every object: name none" : `${[...about].join(", ")}: name just those, or none`;
+  throw new ConfigError(`Cannot ${command} other objects than the plan is about`, {
+    code: "selection",
+    hints: [`The plan is about ${named}`],
+  });
 }
 
 /** A plan is bound to the id of its checkout; one that nobody keeps would make it unusable. */
@@ -71,16 +100,21 @@ function requireDurable(dataset: Pick<Dataset, "persistent">, path: string): voi
 /**
  * Reads a saved plan.
  *
- * @throws {ConfigError} if the file cannot be read, holds no plan, or one of another command.
+ * @throws {ConfigError} if the file cannot be read or holds no plan.
  */
-export async function loadPlan(path: string, command: PlanCommand): Promise<Plan> {
+export async function readPlan(path: string): Promise<Plan> {
   let text: string;
   try {
     text = await Deno.readTextFile(path);
   } catch (error) {
     throw new ConfigError(`Cannot read the plan "${path}": ${messageOf(error)}`, { code: "plan", cause: error });
   }
-  const plan = Plan.fromJSON(text);
+  return Plan.fromJSON(text);
+}
+
+/** Reads a saved plan of one command. @throws {ConfigError} if it is one of another. */
+async function loadPlan(path: string, command: PlanCommand): Promise<Plan> {
+  const plan = await readPlan(path);
   if (plan.command === command) return plan;
   throw new ConfigError(`Cannot use the plan "${path}" for ${command}: it is a plan for ${plan.command}`, {
     code: "plan",

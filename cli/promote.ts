@@ -5,7 +5,7 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
-import { renderState } from "../engine/model/errors.ts";
+import { ConfigError, renderState } from "../engine/model/errors.ts";
 import type { PromoteReport } from "../engine/reports.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
@@ -42,39 +42,49 @@ export function define(command: Command, context: Context): void {
       new Option("--from-plan <file>", TEXT.fromPlan).conflicts(["dryRun", "plan", "rev", "strategy", "message"]),
     )
     .action(async (keys, flags) => {
+      if (flags.fromPlan !== undefined && keys.length > 0) {
+        throw new ConfigError("Cannot use keys together with --from-plan: the plan has its own", { code: "flag" });
+      }
       await using dataset = await context.dataset();
+      const view = (report: PromoteReport): Line[] => promoteLines(report, dataset.config.trunk);
       const { rev, strategy, message } = flags;
       const request = { ...given({ keys: selectors(keys), rev, strategy, message }), ...context.call };
-      await showingParts(context, promoteLines, () =>
+      await showingParts(context, view, () =>
         runPlanned(context, flags, {
           command: "promote",
           dataset,
           run: () => dataset.promote(request),
           plan: () => dataset.plan.promote(request),
           apply: (plan) => dataset.apply(plan, context.call),
-          view: promoteLines,
+          view,
         }));
     });
 }
 
-/** Returns the human form of a promote report. */
-export function promoteLines(report: PromoteReport): Line[] {
+/** Returns the human form of a promote report; `trunk` is the name of the trunk bookmark. */
+export function promoteLines(report: PromoteReport, trunk: string): Line[] {
   const table = (verb: string, rows: Readonly<Record<string, string>>): string[] =>
     Object.entries(rows).map(([key, text]) => `  ${verb} ${key}: ${text}`);
   const states = (verb: string, rows: PromoteReport["merged"]): string[] =>
     Object.entries(rows).map(([key, state]) => `  ${verb} ${key}  ${renderState(state)}`);
+  const landed = [
+    ...states("fast-forwarded", report.fastForwarded),
+    ...states("merged", report.merged),
+    ...report.notes.map((note) => `  ${note}`),
+    ...table("refused", report.refused),
+    ...table("held", report.held),
+    ...table("kept branch of", report.keptForks),
+    ...(report.trunkMoved === null ? [] : [`${trunk} -> ${short(report.trunkMoved)}`]),
+    ...(report.trunkHeld === null ? [] : [`${trunk} stayed: ${report.trunkHeld}`]),
+  ];
+  const failed = Object.entries(report.failed).map(([key, why]): Line => ({
+    text: `FAILED ${key}: ${why}`,
+    to: "err",
+    style: "red",
+  }));
   return [
-    ...lines([
-      ...states("fast-forwarded", report.fastForwarded),
-      ...states("merged", report.merged),
-      ...report.notes.map((note) => `  ${note}`),
-      ...table("refused", report.refused),
-      ...table("held", report.held),
-      ...table("kept branch of", report.keptForks),
-      ...table("failed", report.failed),
-      ...(report.trunkMoved === null ? [] : [`trunk -> ${short(report.trunkMoved)}`]),
-      ...(report.trunkHeld === null ? [] : [`the trunk bookmark stayed: ${report.trunkHeld}`]),
-    ]),
+    ...lines(landed.length + failed.length > 0 ? landed : ["nothing to promote"]),
+    ...failed,
     ...(Object.keys(report.merged).length > 0 ? [hint("tether commit -m MESSAGE, then tether promote again")] : []),
   ];
 }

@@ -9,7 +9,7 @@ import type { RepairReport } from "../engine/reports.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";
-import { runPlanned } from "./plans.ts";
+import { requireSame, runPlanned } from "./plans.ts";
 import { lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -34,16 +34,22 @@ export function define(command: Command, context: Context): void {
     .action(async (keys, flags) => {
       await using dataset = await context.dataset();
       const request = { ...given({ keys: selectors(keys), allHistory: flags.allHistory }), ...context.call };
-      await runPlanned<RepairReport>(context, flags, {
+      const judged = (report: RepairReport): RepairReport => {
+        if (!report.complete) context.exitCode = EXIT.partial;
+        return report;
+      };
+      await runPlanned(context, flags, {
         command: "repair",
         dataset,
-        run: () => dataset.repair(request),
+        run: async () => judged(await dataset.repair(request)),
         plan: () => dataset.plan.repair(request),
-        apply: (plan) => dataset.apply(plan, context.call),
-        view: (report) => {
-          if (!report.complete) context.exitCode = EXIT.partial;
-          return repairLines(report);
+        apply: async (plan) => {
+          const recorded = plan.context["keys"];
+          requireSame(keys, Array.isArray(recorded) ? recorded.map(String) : [], "repair");
+          // The plan's command is this one, so its report is this command's too.
+          return judged(await dataset.apply(plan, context.call) as RepairReport);
         },
+        view: repairLines,
       });
     });
 }

@@ -9,7 +9,7 @@ import type { RestoreReport } from "../engine/reports.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, TEXT } from "./options.ts";
-import { runPlanned } from "./plans.ts";
+import { requireSame, runPlanned } from "./plans.ts";
 import { lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -45,7 +45,11 @@ export function define(command: Command, context: Context): void {
         dataset,
         run: () => dataset.restore(keys, options),
         plan: () => dataset.plan.restore({ ...options, keys }),
-        apply: (plan) => dataset.apply(plan, context.call),
+        apply: (plan) => {
+          const named = keys.length === 0 ? [] : dataset.selectKeys(keys);
+          requireSame(named, plan.actions.map((a) => a.key), "restore");
+          return dataset.apply(plan, context.call);
+        },
         view: restoreLines,
       });
     });

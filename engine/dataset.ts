@@ -530,6 +530,16 @@ export class Dataset implements AsyncDisposable {
     }
   }
 
+  /**
+   * Checks, without applying it, whether a saved plan would still apply. Takes no lock.
+   *
+   * @throws {StalePlanError} at the first thing that is not as the plan saw it, or if it was edited.
+   * @throws {MultiObjectError} if it holds refusals, and its command does all of it or nothing.
+   */
+  async checkPlan(plan: Plan): Promise<void> {
+    await (await import("./commands/check_plan.ts")).checkSavedPlan(this.#ctx, plan);
+  }
+
   /** Returns the Deno flags that some objects, the dataset's own files and its version control need. */
   async permissions(options: { keys?: readonly string[]; access?: Access } = {}): Promise<PermissionsReport> {
     return await permissions(this.#ctx, options);

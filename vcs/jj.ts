@@ -7,7 +7,7 @@
  * @module
  */
 
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { relative } from "node:path";
 import { shellQuote } from "../engine/io/shell.ts";
 import type { JsonObject } from "../engine/model/json.ts";
 import { VcsError } from "../engine/model/errors.ts";
@@ -18,6 +18,7 @@ import { Git } from "./_git_process.ts";
 import { PARKING_PREFIX } from "./_git_refs.ts";
 import { commitPaths, type JjWriter, uncommit } from "./_jj_commit.ts";
 import { dirtyFiles } from "./_jj_dirty.ts";
+import { findRepo, findStore } from "./_jj_folders.ts";
 import { readBuiltOn, readConflicts, readExclusive, readHistory, readIsAncestor, readVanished } from "./_jj_history.ts";
 import {
   abandon,
@@ -69,42 +70,6 @@ export async function openJj(
   await Promise.all([jj.checkVersion(options.cacheDir), git.checkVersion(options.cacheDir)]);
   const location = { root, rel: relative(root, places.datasetRoot) || ".", sharedDir: repoDir, storeDir: gitDir };
   return new JjAdapter(jj, git, { location, settings: new JjSettings(jj, options.cacheDir) });
-}
-
-/** Returns the folder that all workspaces share: `.jj/repo`, or where that file points to in a secondary workspace. */
-async function findRepo(root: string): Promise<string> {
-  const repo = join(root, ".jj", "repo");
-  try {
-    const { isDirectory } = await Deno.stat(repo);
-    return await Deno.realPath(isDirectory ? repo : resolve(dirname(repo), await firstLine(repo)));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new VcsError(`Cannot use the jj repository at "${root}": its "${repo}" leads nowhere`, {
-      hints: ["jj status", 'Set prefer = "git" under [vcs] in tether.toml to use a git repository here'],
-      cause: error,
-    });
-  }
-}
-
-/** Returns the git folder with the objects: the repository's own one, or that of a git checkout it shares. */
-async function findStore(repoDir: string): Promise<string> {
-  const store = join(repoDir, "store");
-  const type = await firstLine(join(store, "type"));
-  if (type !== "git") {
-    throw new VcsError(`Cannot use the jj repository at "${repoDir}": it keeps its commits in "${type}", not in git`, {
-      code: "vcs-unsupported",
-      hints: ["jj git init"],
-    });
-  }
-  const target = await Deno.realPath(resolve(store, await firstLine(join(store, "git_target"))));
-  if ((await Deno.stat(target)).isDirectory) return target;
-  // The checkout of a submodule: its `.git` is a file that names the folder.
-  const named = (await firstLine(target)).replace(/^gitdir: /, "");
-  return await Deno.realPath(isAbsolute(named) ? named : resolve(dirname(target), named));
-}
-
-async function firstLine(path: string): Promise<string> {
-  return (await Deno.readTextFile(path)).split("\n")[0] ?? "";
 }
 
 class JjAdapter implements VcsAdapter {

@@ -12,6 +12,7 @@ import { capabilitiesOf, scopeOf } from "../kinds.ts";
 import {
   ConfigError,
   MultiObjectError,
+  reasonOf,
   renderState,
   StaleWorkingCopyError,
   UnpinnedStateError,
@@ -24,7 +25,7 @@ import { operands, shellQuote } from "../io/shell.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
 import { isMoving, staleKeys } from "../state.ts";
-import { type Bound, eachObjectOrThrow, wantsPin } from "./fan_out.ts";
+import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
 import { manifestsOf } from "../revision.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
@@ -87,11 +88,22 @@ export async function requireOnBookmark(ctx: Context, verb: string): Promise<voi
   }
   if (here.bookmarks.includes(bookmark)) return;
   const target = (await ctx.vcs.bookmarks()).get(bookmark);
+  if (target === null) {
+    throw new StaleWorkingCopyError(`Cannot ${verb}: bookmark "${bookmark}" is conflicted, it has several targets`, {
+      hints: [`jj bookmark set ${shellQuote(bookmark)} -r REV`],
+    });
+  }
   const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
   if (target === undefined && here.commit !== null) {
     throw new StaleWorkingCopyError(`Cannot ${verb}: bookmark "${bookmark}" is gone, the working copy is on ${on}`, {
       hints: [`tether new -b ${shellQuote(bookmark)}`, "tether new"],
     });
+  }
+  if (ctx.vcs.kind === "jj" && target && here.commit && await ctx.vcs.isAncestor(target, here.commit)) {
+    throw new StaleWorkingCopyError(
+      `Cannot ${verb}: bookmark "${bookmark}" is further back than the commit under the working copy`,
+      { hints: [`tether new --keep ${operands([bookmark])}`] },
+    );
   }
   throw new StaleWorkingCopyError(`Cannot ${verb}: the working copy left bookmark "${bookmark}" for ${on}`, {
     hints: [`tether new ${operands([bookmark])}`, "tether new"],
@@ -162,20 +174,23 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
     throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
   }
   const moving = new Set(input.moving.map((o) => o.key));
-  const decided = await eachObjectOrThrow(ctx, objects, {
+  const { values: decided, errors } = await eachObject(ctx, objects, {
     verb: "planning",
-    failure: "Cannot plan the commit",
     ...pickSignal(input),
     fn: async (bound) => {
       const { key, locator } = bound.object;
       const state = states.get(key);
-      if (!state) throw new ConfigError("It has no state to record", { code: "no-state" });
+      if (!state) throw new ConfigError(`Cannot record "${key}": it has no state`, { code: "no-state" });
       if (moving.has(key) && !input.force) {
         await bound.backend.checkQuiescence?.(locator, entryOf(ctx.workspace.workingRefs, key), pickSignal(input));
       }
       return { bound, action: await decide(ctx, bound, state) };
     },
   });
+  const failed = new Map([...errors].filter(([key]) => moving.has(key)));
+  if (failed.size > 0) throw new MultiObjectError("Cannot plan the commit", failed);
+  // One that was not read stays as it is, and a driver that is missing stops nobody else (L33).
+  for (const [key, error] of errors) ctx.warnings.push(`Left "${key}" as committed: ${reasonOf(error)}`);
   const selective = keys !== undefined && keys.length > 0;
   if (selective) await refusePartialScopes(ctx, [...decided.values()].map((d) => d.bound), input);
   const actions = objects.flatMap((o) => decided.get(o.key)?.action ?? []);
@@ -314,7 +329,7 @@ function refuseObserved(actions: readonly Action[]): void {
   throw new UnpinnedStateError(
     `Cannot commit strictly: ${observed.join(", ")} would be recorded and not be recoverable`,
     {
-      hints: ["tether commit without --strict"],
+      hints: ["tether commit -m MESSAGE"],
     },
   );
 }

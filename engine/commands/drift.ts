@@ -12,7 +12,7 @@ import type { Json, JsonObject } from "../model/json.ts";
 import { parseManifest } from "../files/manifests.ts";
 import { manifestPath } from "../model/keys.ts";
 import { sameContent } from "../model/manifest.ts";
-import { operands } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import type { VcsDrift } from "../reports.ts";
 import type { Standing } from "../state.ts";
 
@@ -24,7 +24,13 @@ export async function bookmarkDrift(ctx: Context, standing: Standing): Promise<s
   if (here.bookmarks.includes(bookmark)) return await movedByHand(ctx, standing);
   const bookmarks = await ctx.vcs.bookmarks();
   const target = bookmarks.get(bookmark);
-  if (target === null) return [`bookmark "${bookmark}" is conflicted: it has several targets`];
+  if (target === null) {
+    return [
+      `bookmark "${bookmark}" is conflicted: it has several targets, "jj bookmark set ${
+        shellQuote(bookmark)
+      } -r REV" settles it`,
+    ];
+  }
   if (target === undefined) {
     const renamed = here.bookmarks.length === 1 && !(here.bookmarks[0] === ctx.config.trunk)
       ? here.bookmarks[0]

@@ -199,12 +199,18 @@ export async function scopeOf(
   ctx: Context,
   drop: { readonly bookmark: string; readonly commits: readonly string[]; readonly leave: string | null },
 ): Promise<GcScope> {
-  const excludedCommits = new Set(drop.commits);
+  const excludedCommits = new Set([...drop.commits, ...drop.leave === null ? [] : await leftBehind(ctx)]);
   const dropped = await collectReferences(ctx, { only: excludedCommits });
   const scope = { bookmarks: [drop.bookmark], excludedCommits, dropped };
   if (drop.leave === null) return scope;
   const instead = await manifestsOf(ctx, await ctx.vcs.resolve(drop.leave));
   return { ...scope, instead, leftFor: drop.leave };
+}
+
+/** In jj the working copy is a commit above the bookmark; an empty one goes when it is left. */
+async function leftBehind(ctx: Context): Promise<string[]> {
+  const { kind, commit, empty } = (await ctx.position()).record;
+  return kind === "jj" && empty === true && typeof commit === "string" ? [commit] : [];
 }
 
 /** Recorded states without a pin that only the dropped commits name (L05). */

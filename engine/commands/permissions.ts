@@ -47,14 +47,15 @@ export async function permissions(
   const access = options.access ?? "refs";
   const keys = selectKeys(options.keys, ctx.objects.keys());
   const needs = await needsOf(ctx, keys.map((k) => ctx.object(k)), access);
-  const { root, sharedDir } = ctx.vcs.location;
+  const { root, sharedDir, storeDir } = ctx.vcs.location;
   const own = {
     net: [],
-    read: [root, sharedDir, ...jjAbove(root)],
+    read: [root, sharedDir, storeDir, ...jjAbove(root)],
     write: [ctx.root, sharedDir],
     // The dataset's own git runs with the user's environment, hooks and signing included (formats §15.1).
     env: [EVERY_VARIABLE],
-    run: [ctx.vcs.kind],
+    // jj's objects are read through git.
+    run: ctx.vcs.kind === "jj" ? ["jj", "git"] : ["git"],
     ffi: [],
     sys: [],
     ambient: false,

@@ -34,8 +34,8 @@ export async function revertBranches(ctx: Context, target: Target, outcome: Outc
     await ctx.vcs.returnTo(back);
     await ctx.refresh();
     outcome.restored.push("the working copy is back where it was");
-    await deleteBookmark(ctx, target, outcome);
   }
+  if (entry.command === "new") await deleteBookmark(ctx, target, outcome);
   for (const { key, ref, backend, locator } of made) {
     await backend.deleteWorkingRef?.(withoutAt(locator), ref);
     outcome.restored.push(`branch ${ref} of "${key}" is deleted`);
@@ -94,14 +94,20 @@ function startOf(ctx: Context, key: string, target: Target): State | undefined {
 async function vcsBack(ctx: Context, { entry }: Target): Promise<JsonObject | undefined> {
   const was = entry.pre["vcs"];
   const left = entry.result["vcs"];
-  if (!isJsonObject(was) || !isJsonObject(left) || jsonEqual(was, left)) return undefined;
+  if (!isJsonObject(was) || !isJsonObject(left) || standsAlike(was, left)) return undefined;
   const now = (await ctx.position()).record;
-  if (jsonEqual(now["commit"], left["commit"]) && jsonEqual(now["branch"], left["branch"])) return was;
+  if (standsAlike(now, left)) return was;
   const previous = was["branch"];
   throw new TetherError(`Cannot undo "${entry.id}": the working copy moved on since`, {
     code: "not-undoable",
     hints: typeof previous === "string" ? [`tether new ${operands([previous])}`] : ["tether new REV"],
   });
+}
+
+/** Tells whether two positions are one. In jj any edit rewrites the working-copy commit; the change stays the same. */
+function standsAlike(a: JsonObject, b: JsonObject): boolean {
+  const fields = a["kind"] === "jj" ? ["kind", "id", "parent"] : ["kind", "commit", "branch"];
+  return fields.every((field) => jsonEqual(a[field], b[field]));
 }
 
 async function deleteBookmark(ctx: Context, { entry }: Target, outcome: Outcome): Promise<void> {
@@ -110,7 +116,7 @@ async function deleteBookmark(ctx: Context, { entry }: Target, outcome: Outcome)
   if (typeof name !== "string" || !isJsonObject(left)) return;
   const at = (await ctx.vcs.bookmarks()).get(name);
   if (at === undefined) return;
-  const made = typeof left["commit"] === "string" ? left["commit"] : left["parent"];
+  const made = left["kind"] === "jj" ? left["parent"] : left["commit"];
   if (at !== made) {
     outcome.skipped.push(`bookmark "${name}": it moved since`);
     return;

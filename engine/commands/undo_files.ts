@@ -24,7 +24,9 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
       `Cannot undo "${target.entry.id}": the working copy does not stand on its commit ${commit.slice(0, 12)} any more`,
       {
         code: "not-undoable",
-        hints: [ctx.vcs.kind === "jj" ? `jj backout -r ${commit.slice(0, 12)}` : `git revert ${commit.slice(0, 12)}`],
+        hints: [
+          ctx.vcs.kind === "jj" ? `jj revert -r ${commit.slice(0, 12)} --onto @-` : `git revert ${commit.slice(0, 12)}`,
+        ],
       },
     );
   }

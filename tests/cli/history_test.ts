@@ -20,7 +20,7 @@ Deno.test("[commands 8.3] promote shows, lands, and moves the trunk", async () =
   const sha = await onFeature(l);
   assert.match(await l.ok(["promote", "--dry-run"]), /plan: promote \(1 write/);
   const out = await l.ok(["promote"]);
-  assert.match(out, /fast-forwarded code .*\ntrunk -> [0-9a-f]{12}\n/);
+  assert.match(out, /fast-forwarded code .*\nmain -> [0-9a-f]{12}\n/);
   assert.equal(await l.repo.git(["rev-parse", "main"], { cwd: l.beside("code") }), sha);
   assert.equal(await l.repo.git(["rev-parse", "main"]), await l.repo.git(["rev-parse", "feat"]));
 });
@@ -66,10 +66,10 @@ Deno.test("[commands 1.3] exit codes: what is refused ends with 1 and prints no 
   await onFeature(l);
   const cases: readonly (readonly [string[], number, RegExp])[] = [
     [["drop", "main"], 1, /it is the trunk/],
-    [["drop"], 1, /exactly one bookmark/],
+    [["drop"], 1, /no bookmark is named/],
+    [["gc", "--from-plan", "plan.json", "--dry-run"], 1, /--dry-run together with --from-plan/],
+    [["drop", "--from-plan", "plan.json", "--dry-run"], 1, /--dry-run together with --from-plan/],
     [["gc", "--force-prune"], 1, /--prune-bookmarks/],
-    [["gc", "--from-plan", "plan.json", "--dry-run"], 1, /either --from-plan or --dry-run/],
-    [["drop", "--from-plan", "plan.json", "--dry-run"], 1, /either --from-plan or --dry-run/],
     [["restore", "code"], 1, /--from or --at/],
     [["restore", "code", "--from", "main", "--at", "main"], 1, /conflict|cannot be used/i],
     [["undo", "zzz"], 1, /no such operation/],

@@ -1,5 +1,5 @@
 /**
- * Throw-away datasets for tests: a real git repository, and memory systems as objects.
+ * Throw-away datasets for tests: a real git or jj repository, and memory systems as objects.
  *
  * @module
  */
@@ -10,11 +10,14 @@ import { Dataset } from "../../engine/dataset.ts";
 import { initDataset } from "../../engine/commands/init.ts";
 import { type EngineEnv, REAL_ENV } from "../../engine/env.ts";
 import type { JsonObject } from "../../engine/model/json.ts";
+import { type TempJjRepo, tempJjRepo, type TempJjRepoOptions } from "./jj_repo.ts";
 import { type TempRepo, tempRepo, type TempRepoOptions } from "./repo.ts";
 
+type Repo = AsyncDisposable & { readonly path: string };
+
 /** A dataset in a temporary repository. */
-export interface TempDataset extends AsyncDisposable {
-  readonly repo: TempRepo;
+export interface TempDataset<R extends Repo = TempRepo> extends AsyncDisposable {
+  readonly repo: R;
   readonly root: string;
   /** The dataset, freshly opened; closed with this. */
   open(options?: { env?: EngineEnv; at?: string; lockTimeoutMs?: number }): Promise<Dataset>;
@@ -36,13 +39,23 @@ let count = 0;
 
 /** Makes a repository with a dataset at `at` (default: the root). */
 export async function tempDataset(options: TempRepoOptions & { readonly at?: string } = {}): Promise<TempDataset> {
-  const repo = await tempRepo(options);
+  return await datasetIn(await tempRepo(options), options);
+}
+
+/** As {@link tempDataset}, in a jj repository. */
+export async function tempJjDataset(
+  options: TempJjRepoOptions & { readonly at?: string } = {},
+): Promise<TempDataset<TempJjRepo>> {
+  return await datasetIn(await tempJjRepo(options), options);
+}
+
+async function datasetIn<R extends Repo>(repo: R, options: { readonly at?: string }): Promise<TempDataset<R>> {
   const root = options.at === undefined ? repo.path : `${repo.path}/${options.at}`;
   await initDataset(root);
   const unique = `t${Deno.pid}-${count++}`;
   const opened: Dataset[] = [];
   let written = 0;
-  const dataset: TempDataset = {
+  const dataset: TempDataset<R> = {
     repo,
     root,
     async open(o = {}) {

@@ -15,9 +15,8 @@ for (const [holder, waiter] of DIRECTIONS) {
     await using gate = await Gate.make(l);
 
     // A commit that runs the user's hook holds the checkout's lock and the repository's.
-    const holding = holder.spawn(["commit", "-m", "held"], l.root);
-    const held = ended(holding);
-    await gate.reached();
+    const held = ended(holder.spawn(["commit", "-m", "held"], l.root));
+    await gate.reached(held);
     const contenders = await Promise.all([
       contend(join(l.root, ".tether", "lock"), () => waiter.spawn(["set", "code", "--pin", "record"], l.root)),
       contend(join(l.root, ".git", "tether.lock"), () => waiter.spawn(["commit", "-m", "waited"], worktree)),
@@ -47,7 +46,7 @@ for (const [holder, waiter] of DIRECTIONS) {
     await using gate = await Gate.make(l);
     const child = holder.spawn(["commit", "-m", "killed"], l.root);
     const result = ended(child);
-    await gate.reached();
+    await gate.reached(result);
     child.kill("SIGKILL");
     await result;
     await gate.refuse();
@@ -99,13 +98,19 @@ for i in $(seq 1200); do [ -e '${gate.#closed}' ] || break; sleep 0.05; done
     return join(this.#folder, "closed");
   }
 
-  /** Waits until a commit has come to the hook, and returns the id of its git. */
-  async reached(): Promise<string> {
-    for (;;) {
-      const pid = await Deno.readTextFile(join(this.#folder, "reached")).catch(() => undefined);
-      if (pid !== undefined) return pid.trim();
+  /** Waits until a commit has come to the hook. */
+  async reached(commit: Promise<Ran>): Promise<void> {
+    let over: Ran | undefined;
+    commit.then((ran) => over = ran);
+    while (await this.#git() === undefined) {
+      assert.equal(over, undefined, `it ended before: ${over?.stderr}`);
       await sleep(20);
     }
+  }
+
+  /** Returns the id of the git whose hook runs, or ran. */
+  async #git(): Promise<string | undefined> {
+    return await Deno.readTextFile(join(this.#folder, "reached")).then((id) => id.trim(), () => undefined);
   }
 
   /** Lets every commit pass. */
@@ -118,7 +123,7 @@ for i in $(seq 1200); do [ -e '${gate.#closed}' ] || break; sleep 0.05; done
     const refuse = join(this.#folder, "refuse");
     await Deno.writeTextFile(refuse, "");
     await this.open();
-    while (await Deno.stat(`/proc/${await this.reached()}`).then(() => true, () => false)) await sleep(20);
+    while (await Deno.stat(`/proc/${await this.#git()}`).then(() => true, () => false)) await sleep(20);
     await Deno.remove(refuse);
   }
 
