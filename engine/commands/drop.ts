@@ -132,8 +132,19 @@ function finish(ctx: Context, d: Dropped): DropReport {
     new Map([["gc", d.trouble]]),
     {
       code: "partial",
-      hints: ["tether gc --prune-bookmarks --no-dry-run"],
+      hints: [wayToFinish(d.released)],
       report,
     },
   );
+}
+
+/**
+ * Names the command that releases what a drop could not. A branch whose pin is released already has writes without a pin, which
+ * only force deletes; so that one is shown first.
+ */
+function wayToFinish(released: GcReport | null): string {
+  const left = Object.keys(released?.failed ?? {});
+  return left.some((what) => what.startsWith("delete-branch"))
+    ? "tether gc --prune-bookmarks --force-prune shows what is left, and deletes it with --no-dry-run"
+    : "tether gc --prune-bookmarks --no-dry-run";
 }

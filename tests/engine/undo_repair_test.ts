@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { TetherError } from "../../engine/model/errors.ts";
+import { scene } from "../fault/_scene.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 async function committed(): Promise<TempDataset> {
@@ -147,4 +148,21 @@ Deno.test("[L44, commands 8.9] repair makes a missing pin and branch again, and 
     const report = await t.with((ds) => ds.repair());
     assert.equal(report.complete, false);
   });
+});
+
+Deno.test("[Δ31] undo of a restore deletes the sibling branch that it made, and writes go on where they were", async () => {
+  await using s = await scene(["feat"]);
+  await s.with((ds) => ds.new({ bookmark: "x", eager: true }));
+  await s.write();
+  // The pin of this commit holds the branch, so that going back makes another (formats 3).
+  await s.with((ds) => ds.commit({ message: "second" }));
+  const before = await s.refs();
+  const restored = await s.with((ds) => ds.restore(["feat"], { from: "main" }));
+  const sibling = restored.workingRefs["feat"] ?? "";
+  assert.match(sibling, /\.x\.2$/);
+  assert.ok((await s.refs()).includes(`feat ${sibling}`));
+  const report = await s.with((ds) => ds.undo());
+  assert.deepEqual([report.command, report.irreversible], ["restore", []]);
+  assert.deepEqual(await s.refs(), before);
+  assert.equal((await s.with((ds) => Promise.resolve(ds.workspace.workingRefs["feat"])))?.endsWith(".x"), true);
 });
