@@ -78,6 +78,7 @@ class GitAdapter implements VcsAdapter {
   #refs: Promise<ReadonlyMap<string, string>> | undefined;
   #worktrees: Promise<readonly Worktree[]> | undefined;
   #status: Status | undefined;
+  #completeness: Promise<Completeness> | undefined;
   /** Whether the reader's process has read the index, which it does once. */
   #indexRead = false;
 
@@ -97,6 +98,7 @@ class GitAdapter implements VcsAdapter {
     this.#refs = undefined;
     this.#worktrees = undefined;
     this.#status = undefined;
+    this.#completeness = undefined;
   }
 
   async resolve(rev: string): Promise<string> {
@@ -157,7 +159,7 @@ class GitAdapter implements VcsAdapter {
   }
 
   completeness(): Promise<Completeness> {
-    return readCompleteness(this.#git, this.#folders);
+    return this.#completeness ??= readCompleteness(this.#git, this.#folders);
   }
 
   objects(): ObjectReader {

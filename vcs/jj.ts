@@ -85,6 +85,7 @@ class JjAdapter implements VcsAdapter {
   #view: JjView | undefined;
   /** Whether the view is of the newest operation, as far as this command is to see. */
   #current = false;
+  #completeness: Promise<Completeness> | undefined;
   #closed = false;
 
   constructor(jj: Jj, git: Git, parts: { readonly location: Location; readonly settings: JjSettings }) {
@@ -98,6 +99,7 @@ class JjAdapter implements VcsAdapter {
 
   refresh(): void {
     this.#current = false;
+    this.#completeness = undefined;
   }
 
   async resolve(rev: string): Promise<string> {
@@ -151,12 +153,8 @@ class JjAdapter implements VcsAdapter {
     return await readConflicts(await this.#now(), rel === "." ? ".tether" : `${rel}/.tether`);
   }
 
-  async completeness(): Promise<Completeness> {
-    const found = await readCompleteness(this.#git, { commonDir: this.location.storeDir });
-    if (found.complete) return found;
-    // git does not find a store that is not in its own place, and jj has to hear of what came.
-    const git = `git --git-dir=${shellQuote(this.location.storeDir)}`;
-    return { ...found, hints: [...found.hints.map((hint) => hint.replace(/^git /, `${git} `)), "jj git import"] };
+  completeness(): Promise<Completeness> {
+    return this.#completeness ??= this.#readCompleteness();
   }
 
   objects(): ObjectReader {
@@ -361,6 +359,14 @@ class JjAdapter implements VcsAdapter {
     } finally {
       this.refresh();
     }
+  }
+
+  async #readCompleteness(): Promise<Completeness> {
+    const found = await readCompleteness(this.#git, { commonDir: this.location.storeDir });
+    if (found.complete) return found;
+    // git does not find a store that is not in its own place, and jj has to hear of what came.
+    const git = `git --git-dir=${shellQuote(this.location.storeDir)}`;
+    return { ...found, hints: [...found.hints.map((hint) => hint.replace(/^git /, `${git} `)), "jj git import"] };
   }
 
   /** Returns the ids a revset of the user's stands for; his settings say what is immutable there. */

@@ -91,7 +91,7 @@ function repoAt(
     git: (args, call = {}) => run("git", [`--git-dir=${parts.gitDir}`, ...args], { cwd: path, ...call }),
     id: (rev, call) => repo.jj(["log", "--no-graph", "-T", "commit_id", "-r", rev], call),
     async operations() {
-      const text = await repo.jj(["op", "log", "--at-op=@", "--no-graph", "-T", 'id ++ "\\n"']);
+      const text = await repo.jj(["op", "log", "--ignore-working-copy", "--no-graph", "-T", 'id ++ "\\n"']);
       return text.split("\n");
     },
     async write(name, content) {
