@@ -7,7 +7,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { Json, JsonObject } from "../engine/model/json.ts";
 import type { DiffEntry, DiffReport } from "../engine/reports.ts";
-import type { Context } from "./context.ts";
+import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { collect, count, given, selectors, TEXT } from "./options.ts";
 import type { Line } from "./ui.ts";
@@ -16,6 +16,7 @@ import type { Line } from "./ui.ts";
 export const help: CommandHelp = {
   text: [
     "Compares what two revisions record of each object: without arguments the last commit with the working tree, with one that revision with the working tree, with two the first with the second. No store is contacted without --content.",
+    "An object whose manifest cannot be read is listed as unknown, and the exit code is 1.",
     "With --content each changed object is compared by its own system too: files, arrays, tables, commits, from metadata alone. Where that fails, the object says so and the others are not affected.",
   ],
   examples: [
@@ -36,7 +37,9 @@ export function define(command: Command, context: Context): void {
     .action(async (a, b, { key, content, limit }) => {
       await using dataset = await context.dataset();
       const options = { ...given({ keys: selectors(key), content }), ...context.call };
-      context.show(await dataset.diff(a, b, options), (r) => diffLines(r, limit));
+      const report = await dataset.diff(a, b, options);
+      context.show(report, (r) => diffLines(r, limit));
+      if (report.entries.some((e) => e.change === "unknown")) context.exitCode = EXIT.failed;
     });
 }
 
@@ -53,6 +56,7 @@ export function diffLines(report: DiffReport, limit: number): Line[] {
 }
 
 function what(entry: DiffEntry): string {
+  if (entry.change === "unknown") return `  [not compared: ${entry.detailError ?? "not known why"}]`;
   if (entry.detailError !== null) return `  [diff failed: ${entry.detailError}]`;
   const summary = entry.detail?.["summary"];
   if (typeof summary === "string") return `  [${summary}]`;

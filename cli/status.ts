@@ -16,7 +16,7 @@ import type { Line } from "./ui.ts";
 export const help: CommandHelp = {
   text: [
     'Without options no store is contacted: each object is compared as the last snapshot saw it, and the age of that snapshot is shown. With --snapshot (or "auto = true" under [snapshot] in tether.toml) every selected object is read first, side by side.',
-    'Labels: "new" was never committed; "modified" differs and the next commit takes it; "behind" differs upstream, and only a pull takes it; "clean" is as recorded; "conflicted" has a manifest with conflict markers; "error" could not be read, or is an immutable object whose content changed.',
+    'Labels: "new" was never committed; "modified" differs and the next commit takes it; "behind" differs upstream, and only a pull takes it; "clean" is as recorded, or was not read and says so; "conflicted" has a manifest with conflict markers; "error" could not be read, or is an immutable object whose content changed.',
     "Exit code 1 means that a selected object is an error or conflicted.",
   ],
   examples: [

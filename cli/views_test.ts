@@ -41,6 +41,7 @@ const CLEAN: ObjectStatus = {
   origin: "adopted",
   verify: null,
   error: null,
+  seen: "before",
   reason: null,
 };
 

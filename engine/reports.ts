@@ -298,7 +298,12 @@ export interface ObjectStatus {
   readonly error: string | null;
   /** What to do about the error, where more is known than its sentence says. */
   readonly hints?: readonly string[];
-  /** Why an object counts as modified or behind, when more than "it differs" can be said. */
+  /**
+   * When the state compared was read: `now` by this call, `before` by an earlier snapshot; `null` for never, so that the
+   * recorded state stands in and nothing is known of the store.
+   */
+  readonly seen: "now" | "before" | null;
+  /** Why an object counts as modified or behind, or was not read, when more than the label can be said. */
   readonly reason: string | null;
 }
 
@@ -794,7 +799,7 @@ export interface VerifyReport extends Report {
   readonly deep: boolean;
   /** Whether every entry is `ok`, or `unknown` where that was allowed. */
   readonly ok: boolean;
-  /** What the answer leaves out: truncated history, objects of unknown kinds, manifests that do not parse. */
+  /** What the answer leaves out: truncated history, objects of unknown kinds, states of history that were only observed. */
   readonly warnings: readonly string[];
 }
 
@@ -821,8 +826,8 @@ export interface VerifyReport extends Report {
 export interface DiffEntry {
   /** What the object is called in this dataset. */
   readonly key: string;
-  /** What became of it from `a` to `b`. */
-  readonly change: "added" | "removed" | "changed" | "unchanged";
+  /** What became of it from `a` to `b`; `unknown` when its manifest cannot be read, and `detailError` says why. */
+  readonly change: "added" | "removed" | "changed" | "unchanged" | "unknown";
   /** Pin id on the first side; `null` without a pin. */
   readonly a: string | null;
   /** Pin id on the second side; `null` without a pin. */

@@ -7,6 +7,7 @@
 import { join, resolve } from "node:path";
 import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
+import { missingObject } from "./_missing.ts";
 import type { Blocked, Checkout, Position } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
 import type { GitObjectReader } from "./object_reader.ts";
@@ -52,11 +53,20 @@ export async function readFolders(git: Git): Promise<GitFolders> {
   return { root: git.root, gitDir, commonDir: await Deno.realPath(commonDir) };
 }
 
-/** Reads HEAD. The reader's process sees refs as they are now, packed or not. */
+/**
+ * Reads HEAD. The reader's process sees refs as they are now, packed or not.
+ *
+ * @throws {VcsError} if HEAD names a commit that the repository lacks.
+ */
 export async function readHead(git: Git, folders: GitFolders, reader: GitObjectReader): Promise<Head> {
   const branch = await headBranch(git, folders);
-  const commit = (await reader.info("HEAD^{commit}"))?.id ?? null;
-  return { branch, commit };
+  const commit = (await reader.info("HEAD^{commit}"))?.id;
+  if (commit !== undefined) return { branch, commit };
+  // Nothing is known of a branch whose commit cannot be read; only one that has no commit yet is unborn.
+  const result = await git.run(["rev-parse", "--verify", "--quiet", "HEAD"], { doing: "read HEAD", codes: [0, 1] });
+  const id = result.text().trim();
+  if (id !== "") throw missingObject(`commit "${id}" of ${branch === null ? "HEAD" : `branch "${branch}"`}`);
+  return { branch, commit: null };
 }
 
 /**

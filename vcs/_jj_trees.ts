@@ -5,7 +5,7 @@
  * @module
  */
 
-import { VcsError } from "../engine/model/errors.ts";
+import { missingObject } from "./_missing.ts";
 import { listTree, objectAt } from "./_tree_paths.ts";
 import type { GitObjectReader } from "./object_reader.ts";
 import type { TreeEntry } from "./adapter.ts";
@@ -80,7 +80,7 @@ export class JjTrees {
   /** Returns the trees of a commit: one, or those of the sides of its conflict. */
   async #sides(commit: string): Promise<readonly string[]> {
     const found = await this.#reader.commit(commit);
-    if (found === undefined) throw new VcsError(`Cannot read commit "${commit}": the repository lacks it`);
+    if (found === undefined) throw missingObject(`commit "${commit}"`);
     // The bases lie between the sides.
     return found.conflict?.filter((_, i) => i % 2 === 0) ?? [found.tree];
   }
@@ -97,7 +97,7 @@ export class JjTrees {
 
   async #blob(id: string, path: string): Promise<Uint8Array> {
     const bytes = await this.#reader.blob(id);
-    if (bytes === undefined) throw new VcsError(`Cannot read "${path}": the repository lacks its object`);
+    if (bytes === undefined) throw missingObject(`"${path}"`);
     return bytes;
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { VcsError } from "../engine/model/errors.ts";
+import { missingObject } from "./_missing.ts";
 import type { ObjectReader, TreeEntry } from "./adapter.ts";
 
 /** Returns what lies at a path of a tree; `undefined` for nothing. */
@@ -34,6 +34,6 @@ export async function listTree(
 
 async function entriesOf(reader: ObjectReader, tree: string): Promise<readonly TreeEntry[]> {
   const entries = await reader.tree(tree);
-  if (entries === undefined) throw new VcsError(`Cannot read tree "${tree}": the repository lacks it`);
+  if (entries === undefined) throw missingObject(`tree "${tree}"`);
   return entries;
 }

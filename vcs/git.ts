@@ -36,6 +36,7 @@ import {
   type Worktree,
 } from "./_git_refs.ts";
 import { inIndex } from "./_git_tracked.ts";
+import { missingObject } from "./_missing.ts";
 import { trackedPaths } from "./_tracked.ts";
 import { listTree, objectAt } from "./_tree_paths.ts";
 import { checkId, GitObjectReader } from "./object_reader.ts";
@@ -122,22 +123,23 @@ class GitAdapter implements VcsAdapter {
   async fileAt(commit: string, path: string): Promise<Uint8Array | undefined> {
     const tree = await this.treeOf(commit);
     const entry = tree === undefined ? undefined : await objectAt(this.#reader, tree, path);
-    return entry?.type === "file" ? await this.#reader.blob(entry.id) : undefined;
+    if (entry?.type !== "file") return undefined;
+    const bytes = await this.#reader.blob(entry.id);
+    if (bytes === undefined) throw missingObject(`"${path}" at "${commit}"`);
+    return bytes;
   }
 
   async manifestsAt(commit: string, root = this.location.rel): Promise<ReadonlyMap<string, Uint8Array>> {
     const folder = root === "." ? ".tether/objects" : `${root}/.tether/objects`;
     const tree = await this.treeOf(commit);
-    if (tree === undefined) throw new VcsError(`Cannot read commit "${commit}": the repository lacks it`);
+    if (tree === undefined) throw missingObject(`commit "${commit}"`);
     const entry = await objectAt(this.#reader, tree, folder);
     if (entry?.type !== "folder") return new Map();
     const files = (await listTree(this.#reader, entry.id, folder)).filter(({ path }) => path.endsWith(".toml"));
     const blobs = await Promise.all(files.map(({ id }) => this.#reader.blob(id)));
     return new Map(files.map(({ path }, i) => {
       const bytes = blobs[i];
-      if (bytes === undefined) {
-        throw new VcsError(`Cannot read "${path}" at "${commit}": the repository lacks its object`);
-      }
+      if (bytes === undefined) throw missingObject(`"${path}" at "${commit}"`);
       return [path, bytes];
     }));
   }

@@ -7,7 +7,7 @@
 import type { ObjectDiff } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { readListing } from "../files/listings.ts";
-import { reasonOf } from "../model/errors.ts";
+import { type ConfigError, reasonOf } from "../model/errors.ts";
 import { compareCodePoints, jsonEqual, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent } from "../model/manifest.ts";
@@ -42,10 +42,12 @@ export async function diff(ctx: Context, options: DiffOptions = {}): Promise<Dif
   const broken = new Map(options.b === undefined ? ctx.broken.map((x) => [x.key, x.error]) : []);
   const universe = new Set([...a.objects.keys(), ...b.objects.keys(), ...broken.keys()]);
   const chosen = selectKeys(options.keys, universe).sort(compareCodePoints);
-  const keys = chosen.filter((k) => !broken.has(k) || b.objects.has(k));
-  const warnings = chosen.flatMap((k) => broken.get(k) ?? []).map((error) => `Not compared: ${error.message}`);
   const entries: DiffEntry[] = [];
-  for (const key of keys) entries.push(await compare(ctx, key, { a, b }));
+  for (const key of chosen) {
+    const error = b.objects.has(key) ? undefined : broken.get(key);
+    entries.push(error ? notCompared(key, a, error) : await compare(ctx, key, { a, b }));
+  }
+  const warnings = [...new Set(chosen.flatMap((k) => broken.get(k) ?? []))].map((e) => `Not compared: ${e.message}`);
   const native = options.content
     ? await contents(ctx, entries, { ...options, a, b })
     : new Map<string, Partial<DiffEntry>>();
@@ -75,6 +77,11 @@ async function sideA(ctx: Context, rev: string | undefined): Promise<Side> {
 async function revision(ctx: Context, rev: string): Promise<Side> {
   const commit = await ctx.vcs.resolve(rev);
   return { commit, objects: await manifestsOf(ctx, commit) };
+}
+
+function notCompared(key: string, a: Side, error: ConfigError): DiffEntry {
+  const pin = a.objects.get(key)?.pin?.id ?? null;
+  return { key, change: "unknown", a: pin, b: null, detail: null, detailError: error.message, why: [] };
 }
 
 async function compare(ctx: Context, key: string, sides: { a: Side; b: Side }): Promise<DiffEntry> {

@@ -14,7 +14,7 @@ import { type ObjectManifest, sameContent, type State } from "../model/manifest.
 import { withLocks } from "../plan/operation.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, type ObjectStatus, type StatusLabel, type StatusReport, withJson } from "../reports.ts";
-import { isMoving, staleKeys, type Standing } from "../state.ts";
+import { isMoving, staleKeys, type Standing, workingRefOf } from "../state.ts";
 import { bookmarkDrift, vcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
 import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
@@ -142,13 +142,15 @@ async function report(ctx: Context, keys: readonly string[], seen: Seen): Promis
       origin: o.origin,
       verify: o.verify,
       error: o.error,
+      seen: o.seen,
       reason: o.reason,
     })),
     warnings: data.warnings,
   }));
 }
 
-function judge(object: ObjectManifest, { standing, read }: Seen, verdict: Verdict | undefined): ObjectStatus {
+function judge(object: ObjectManifest, seen: Seen, verdict: Verdict | undefined): ObjectStatus {
+  const { standing, read } = seen;
   const statics = standing.statics.get(object.kind);
   const base = {
     key: object.key,
@@ -158,6 +160,7 @@ function judge(object: ObjectManifest, { standing, read }: Seen, verdict: Verdic
     recoverable: object.recoverable,
     origin: object.origin,
     verify: verdict?.status ?? null,
+    seen: whenSeen(object.key, seen),
   };
   const now = read?.values.get(object.key) ?? entryOf(standing.workspace.lastSnapshot, object.key);
   const failed = read?.errors.get(object.key);
@@ -177,8 +180,29 @@ function judge(object: ObjectManifest, { standing, read }: Seen, verdict: Verdic
   const volatile = statics?.volatileKeys ?? new Set<string>();
   const differs = now !== undefined && !sameContent(now, object.state, volatile);
   const label: StatusLabel = !differs ? "clean" : isMoving(object, standing) ? "modified" : "behind";
-  const reason = differs ? `recorded ${renderState(object.state)}, now ${renderState(now)}` : null;
+  const reason = differs
+    ? `recorded ${renderState(object.state)}, now ${renderState(now)}`
+    : whyNotRead(object, seen, base.seen);
   return { ...base, state: label, error: null, reason };
+}
+
+function whenSeen(key: string, { standing, read }: Seen): ObjectStatus["seen"] {
+  if (read?.values.has(key) || read?.errors.has(key)) return "now";
+  const { lastSnapshot, lastSnapshotErrors } = standing.workspace;
+  return entryOf(lastSnapshot, key) || entryOf(lastSnapshotErrors, key) ? "before" : null;
+}
+
+/** Says why an object that counts as clean was not read; a status that reads nothing says so once, for all of them. */
+function whyNotRead(object: ObjectManifest, { standing, read }: Seen, seen: ObjectStatus["seen"]): string | null {
+  if (!standing.statics.has(object.kind)) return `not checked: this tether does not have kind "${object.kind}"`;
+  const snapshot = read !== undefined || standing.workspace.lastSnapshotAt !== null;
+  if (seen === "now" || !snapshot || (read === undefined && seen === "before")) return null;
+  const what = seen === "before" ? "not read now" : "not read";
+  const ref = workingRefOf(object, standing);
+  if (ref.at === "pending") return `${what}: its branch is made by the first writable open`;
+  const { bookmark } = standing.workspace;
+  if (bookmark === null || isMoving(object, standing)) return what;
+  return `${what}: bookmark "${bookmark}" does not move it`;
 }
 
 function unparsed(ctx: Context, key: string): ObjectStatus {
@@ -194,6 +218,7 @@ function unparsed(ctx: Context, key: string): ObjectStatus {
     verify: null,
     error: broken?.error.message ?? null,
     hints: broken?.error.hints ?? [],
+    seen: null,
     reason: null,
   };
 }

@@ -10,6 +10,7 @@ import { historyObjects } from "./history_objects.ts";
 import { namespaceOf, storeOf } from "../kinds.ts";
 import { BackendError, messageOf } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
+import { compareCodePoints } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
@@ -17,6 +18,7 @@ import { type CallOptions, type VerifyEntry, type VerifyReport, withJson } from 
 import { tierOfObject } from "../kinds.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { manifestsAt } from "../revision.ts";
+import { staticsFor } from "../state.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**
@@ -77,27 +79,30 @@ interface Subject {
 export async function verify(ctx: Context, options: VerifyOptions = {}): Promise<VerifyReport> {
   const warnings: string[] = [];
   const subjects = options.allHistory ? await inHistory(ctx, options, warnings) : await atOne(ctx, options);
-  const known: Subject[] = [];
-  const unknownKinds = new Map<string, number>();
-  for (const subject of subjects) {
-    try {
-      const statics = await ctx.backends.statics(subject.object.kind);
-      if (options.allHistory && tierOfObject(statics, subject.object) === "observed") continue;
-      known.push(subject);
-    } catch {
-      unknownKinds.set(subject.object.kind, (unknownKinds.get(subject.object.kind) ?? 0) + 1);
+  const { known, unknown: strange, observed } = await sorted(ctx, subjects);
+  if (strange.length > 0) {
+    const kinds = [...new Set(strange.map((s) => `"${s.object.kind}"`))].join(", ");
+    warnings.push(`Not checked: ${strange.length} state(s) of kinds this tether does not have: ${kinds}`);
+  }
+  if (options.allHistory) {
+    if (observed.length > 0) {
+      warnings.push(`Not checked: ${observed.length} state(s) of history that were only observed, never kept`);
     }
-  }
-  for (const [kind, count] of unknownKinds) {
-    warnings.push(`Not checked: ${count} object(s) of kind "${kind}", which this tether does not have`);
-  }
+  } else known.push(...observed);
   await requireStorePermissions(ctx, known.map((s) => s.object), "read");
   const verdicts = await checkPins(ctx, known, options);
   const entries: VerifyEntry[] = known.map((s) => {
     const verdict = verdicts.get(s) ?? { status: "unknown" };
     return { label: s.label, status: verdict.status, message: verdict.message ?? "" };
   });
+  // Not known is not ok: a state nobody here can check is part of the answer and of the exit code.
+  entries.push(...strange.map(({ label, object }): VerifyEntry => ({
+    label,
+    status: "unknown",
+    message: `this tether does not have kind "${object.kind}"`,
+  })));
   entries.push(...unreadable(ctx, options));
+  if (!options.allHistory) entries.sort((a, b) => compareCodePoints(a.label, b.label));
   const deep = options.deep === true;
   const ok = entries.every((e) => e.status === "ok" || (options.allowUnknown === true && e.status === "unknown"));
   const data = { entries, deep, ok, warnings };
@@ -105,6 +110,25 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
     data,
     () => Object.fromEntries(entries.map((e) => [e.label, { status: e.status, message: e.message }])),
   );
+}
+
+interface Sorted {
+  readonly known: Subject[];
+  /** Of kinds that are not known here. */
+  readonly unknown: readonly Subject[];
+  /** Those whose recorded bytes no store keeps. */
+  readonly observed: readonly Subject[];
+}
+
+async function sorted(ctx: Context, subjects: readonly Subject[]): Promise<Sorted> {
+  const statics = await staticsFor(subjects.map((s) => s.object), ctx.backends);
+  const result = { known: [] as Subject[], unknown: [] as Subject[], observed: [] as Subject[] };
+  for (const subject of subjects) {
+    const described = statics.get(subject.object.kind);
+    if (!described) result.unknown.push(subject);
+    else result[tierOfObject(described, subject.object) === "observed" ? "observed" : "known"].push(subject);
+  }
+  return result;
 }
 
 /** Manifests of the working tree that do not parse: what they recorded is not known to hold. */

@@ -135,5 +135,8 @@ export async function readTree(reader: ObjectReader, id: string): Promise<readon
 }
 
 function missing(id: string): VcsError {
-  return new VcsError(`Cannot read object "${id}": the repository lacks it`, { code: "object-missing" });
+  return new VcsError(`Cannot read object "${id}": the repository lacks it`, {
+    code: "object-missing",
+    hints: ["git fetch", "git fsck --full"],
+  });
 }
