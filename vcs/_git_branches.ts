@@ -6,7 +6,7 @@
 
 import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
-import type { Git } from "./_git_process.ts";
+import { type Git, gitFailure } from "./_git_process.ts";
 import { BRANCH_PREFIX, type Head, heldElsewhere, PARKING_PREFIX, type Worktree } from "./_git_refs.ts";
 import { checkId } from "./object_reader.ts";
 
@@ -24,7 +24,7 @@ export async function switchTo(git: Git, branch: string, worktrees: () => Promis
   if (result.code === 0) return;
   const holder = (await worktrees()).find((w) => !w.current && w.head.branch === branch);
   if (holder) throw heldElsewhere(branch, holder);
-  throw new VcsError(`Cannot ${doing}: ${result.stderr.replace(/^(fatal|error): /, "")}`);
+  throw gitFailure(doing, result.stderr, result.code);
 }
 
 /** Creates a branch and puts HEAD on it. */

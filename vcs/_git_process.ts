@@ -124,9 +124,24 @@ export function gitFailure(doing: string, stderr: string, code: number): VcsErro
       details: { exit_code: code },
     });
   }
+  const inTheWay = editsInTheWay(stderr);
+  if (inTheWay.length > 0) {
+    const files = inTheWay.map((path) => `"${path}"`).join(", ");
+    return new VcsError(`Cannot ${doing}: changes without a commit would be overwritten: ${files}`, {
+      code: "dirty",
+      hints: ["tether commit -m MESSAGE", "git stash --include-untracked"],
+      details: { exit_code: code, paths: inTheWay },
+    });
+  }
   const detail = stderr.replace(/^(fatal|error): /, "") || `git ended with code ${code}`;
   const hints = WAYS_OUT.filter(([pattern]) => pattern.test(stderr)).flatMap(([, ways]) => ways);
   return new VcsError(`Cannot ${doing}: ${detail}`, { hints, details: { exit_code: code } });
+}
+
+/** Returns the files that git lists, one a line, when going elsewhere would overwrite what nobody committed. */
+function editsInTheWay(stderr: string): string[] {
+  if (!/would be overwritten by (checkout|merge)/.test(stderr)) return [];
+  return [...stderr.matchAll(/^\t(.+)$/gm)].map(([, path = ""]) => path);
 }
 
 /** What helps where git's own words do not say it. */

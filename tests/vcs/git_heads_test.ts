@@ -187,3 +187,21 @@ Deno.test("a checkout deleted by hand is none, a locked one that is away is [L26
   await using adapter = await detectVcs(repo.path);
   assert.deepEqual((await adapter.checkouts()).map((c) => c.root), [repo.path, away]);
 });
+
+Deno.test("[commands 1.3] edits that going elsewhere would overwrite are named, and how to keep them", async () => {
+  await using repo = await tempRepo({ files: { a: "1" } });
+  await using adapter = await detectVcs(repo.path);
+  await adapter.createBookmark("feat");
+  await repo.commit("feat", { a: "2", "b c": "new" });
+  adapter.refresh();
+  const on = async (edits: Record<string, string>): Promise<VcsError> => {
+    for (const [path, text] of Object.entries(edits)) await Deno.writeTextFile(`${repo.path}/${path}`, text);
+    const error = await adapter.switchTo("main").then(() => undefined, (e) => e);
+    assert.ok(error instanceof VcsError);
+    return error;
+  };
+  const edited = await on({ a: "3" });
+  assert.match(edited.message, /^Cannot go to bookmark "main": changes without a commit would be overwritten: "a"$/);
+  assert.deepEqual([edited.code, edited.hints[0]], ["dirty", "tether commit -m MESSAGE"]);
+  assert.equal(await Deno.readTextFile(`${repo.path}/a`), "3");
+});
