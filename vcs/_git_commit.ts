@@ -22,19 +22,12 @@ export interface Status {
   /** The paths asked about. */
   readonly paths: readonly string[];
   /** The files that differ from HEAD, in the working tree or in the index. */
-  readonly entries: readonly StatusEntry[];
-}
-
-/** One file that differs from HEAD. */
-export interface StatusEntry {
-  readonly path: string;
-  /** Whether the working tree differs from the index, so that the index needs the file. */
-  readonly unstaged: boolean;
+  readonly changed: readonly string[];
 }
 
 /** Reads how the files below some paths stand. */
 export async function readStatus(git: Git, paths: readonly string[]): Promise<Status> {
-  const entries: StatusEntry[] = [];
+  const changed: string[] = [];
   for (let at = 0; at < paths.length; at += PATHS_AT_ONCE) {
     const result = await git.run(
       [
@@ -52,10 +45,10 @@ export async function readStatus(git: Git, paths: readonly string[]): Promise<St
       { doing: "find the changed files" },
     );
     for (const record of result.text().split("\0")) {
-      if (record !== "") entries.push({ path: record.slice(3), unstaged: record[1] !== " " });
+      if (record !== "") changed.push(record.slice(3));
     }
   }
-  return { paths, entries };
+  return { paths, changed };
 }
 
 /**
@@ -74,13 +67,16 @@ export async function commitPaths(
   },
 ): Promise<string> {
   const doing = "commit the dataset";
-  const { known, toAdd } = await committable(git, request.paths, request.status);
+  const { known, present } = await committable(git, request.paths, request.status);
   if (known.length === 0) {
     throw new VcsError(`Cannot ${doing}: none of its files exists or is tracked`, { code: "nothing-to-commit" });
   }
   try {
-    if (toAdd.length > 0) {
-      await git.run(["--literal-pathspecs", "add", ...FROM_STDIN], { doing, stdin: nulEnded(toAdd), writes: true });
+    if (present.length > 0) {
+      // New files are only announced: the commit takes content and removals from the working tree itself, so that one which
+      // fails leaves nothing staged, even where there is no room to unstage it (L37).
+      const announce = ["add", "--intent-to-add", "--ignore-removal", ...FROM_STDIN];
+      await git.run(["--literal-pathspecs", ...announce], { doing, stdin: nulEnded(present), writes: true });
     }
     await git.run(["--literal-pathspecs", "commit", "--quiet", "-m", request.message, ...FROM_STDIN], {
       doing,
@@ -153,17 +149,14 @@ async function committable(
   git: Git,
   paths: readonly string[],
   status: Status | undefined,
-): Promise<{ known: string[]; toAdd: string[] }> {
+): Promise<{ known: string[]; present: string[] }> {
   const there = await Promise.all(paths.map((path) => holdsFile(join(git.root, path))));
   const present = paths.filter((_, i) => there[i]);
   const absent = paths.filter((_, i) => !there[i]);
   const asked = absent.every((path) => status?.paths.includes(path));
-  const { entries } = status && asked ? status : await readStatus(git, absent);
-  const removed = entries.filter((entry) => absent.some((p) => entry.path === p || entry.path.startsWith(`${p}/`)));
-  return {
-    known: [...present, ...removed.map((entry) => entry.path)],
-    toAdd: [...present, ...removed.filter((entry) => entry.unstaged).map((entry) => entry.path)],
-  };
+  const { changed } = status && asked ? status : await readStatus(git, absent);
+  const removed = changed.filter((path) => absent.some((p) => path === p || path.startsWith(`${p}/`)));
+  return { known: [...present, ...removed], present };
 }
 
 async function holdsFile(path: string): Promise<boolean> {

@@ -193,7 +193,7 @@ class GitAdapter implements VcsAdapter {
 
   async dirty(paths: readonly string[]): Promise<readonly string[]> {
     this.#status = await readStatus(this.#git, paths);
-    return this.#status.entries.map((entry) => entry.path);
+    return this.#status.changed;
   }
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {

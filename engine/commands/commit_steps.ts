@@ -9,6 +9,8 @@ import { withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { micros } from "../env.ts";
 import type { RunningOp } from "../files/journal.ts";
+import { Aside } from "../files/aside.ts";
+import { usableCache } from "../files/layout.ts";
 import { removeListing, writeListing } from "../files/listings.ts";
 import { Mutex } from "../io/pool.ts";
 import { redact } from "../io/redact.ts";
@@ -50,8 +52,10 @@ export class CommitSteps {
   readonly #ctx: Context;
   readonly #input: CommitInput;
   readonly #pins = new Map<string, Made>();
-  readonly #texts = new Map<string, string | undefined>();
+  readonly #recorded = new Set<string>();
   readonly #listings: string[] = [];
+  /** Manifests and working state as they were. */
+  #before: Aside | undefined;
 
   constructor(ctx: Context, input: CommitInput) {
     this.#ctx = ctx;
@@ -97,14 +101,18 @@ export class CommitSteps {
     if (errors.size > 0) throw new MultiObjectError(`Cannot pin ${errors.size} object(s)`, errors);
   }
 
-  /** Writes manifests, then the listings of their states. */
+  /** Writes manifests, then the listings of their states. What was there before is set aside until the commit is done. */
   async writeManifests(op: RunningOp, actions: readonly Action[]): Promise<void> {
     const ctx = this.#ctx;
+    this.#before = new Aside(await usableCache(ctx.paths));
+    await this.#before.keep(ctx.paths.workspace);
+    for (const { key } of actions) await this.#before.keep(ctx.manifests.fileOf(key));
+    await this.#cacheRecorded(actions);
     const capturedAt = micros(ctx.env.now());
     const changed: ObjectManifest[] = [];
     for (const action of actions) {
       const object = ctx.object(action.key);
-      this.#texts.set(action.key, await ctx.manifests.text(action.key));
+      this.#recorded.add(action.key);
       const made = this.#pins.get(String(action.params["pin_id"]));
       changed.push({
         ...object,
@@ -121,6 +129,18 @@ export class CommitSteps {
     await ctx.env.boundary?.("manifests");
     await this.#writeListings(changed);
     await ctx.env.boundary?.("listings");
+  }
+
+  /** From before the manifests say so: whoever looks meanwhile, such as a hook, sees what the stores hold now (L37). */
+  async #cacheRecorded(actions: readonly Action[]): Promise<void> {
+    const { workspace } = this.#ctx;
+    const lastSnapshot = { ...workspace.lastSnapshot };
+    const lastSnapshotErrors = { ...workspace.lastSnapshotErrors };
+    for (const { key, params } of actions) {
+      lastSnapshot[key] = params["state"] as State;
+      delete lastSnapshotErrors[key];
+    }
+    await this.#ctx.saveWorkspace({ ...workspace, lastSnapshot, lastSnapshotErrors });
   }
 
   async #writeListings(changed: readonly ObjectManifest[]): Promise<void> {
@@ -191,10 +211,11 @@ export class CommitSteps {
       if (entryOf(workspace.workingRefs, key) !== undefined || entryOf(workspace.pendingForks, key) !== undefined) {
         baseStates[key] = state;
       }
-      if (this.#texts.has(key)) lastSnapshot[key] = state;
+      if (this.#recorded.has(key)) lastSnapshot[key] = state;
       delete lastSnapshotErrors[key];
     }
     await ctx.saveWorkspace({ ...workspace, baseStates, lastSnapshot, lastSnapshotErrors });
+    await this.#before?.discard();
   }
 
   /**
@@ -203,13 +224,11 @@ export class CommitSteps {
    */
   async rollBack(error: unknown): Promise<JsonObject> {
     if (this.vcsCommit !== undefined) {
+      await this.#before?.discard();
       return { vcs_commit: this.vcsCommit, failed_after_commit: redact(messageOf(error)) };
     }
     // Manifests first: a pin that one of them still names must not go.
-    for (const [key, text] of this.#texts) {
-      if (text === undefined) await this.#ctx.manifests.remove(key);
-      else await this.#ctx.manifests.writeText(key, text);
-    }
+    await this.#before?.restore();
     for (const name of this.#listings) await removeListing(this.#ctx.paths, name);
     const kept = await this.#releasePins();
     await this.#ctx.refresh();

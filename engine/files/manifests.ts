@@ -208,6 +208,11 @@ export class ManifestStore {
     for (const folder of folders) await syncFolder(folder);
   }
 
+  /** Returns the absolute path of a key's file, which need not exist. */
+  fileOf(key: string): string {
+    return join(this.#root, this.#pathOf(checkKey(key)));
+  }
+
   /** Replaces a manifest by an exact text, for undo and roll back. */
   async writeText(key: string, text: string): Promise<void> {
     await makeFolder(this.#root, dirname(join(this.#root, this.#pathOf(checkKey(key)))));

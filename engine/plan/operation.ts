@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { acquireLock } from "../files/lock.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { redact } from "../io/redact.ts";
-import { CommitStateUnknownError, messageOf, MultiObjectError } from "../model/errors.ts";
+import { CommitStateUnknownError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Plan } from "./plan.ts";
 
@@ -94,8 +94,7 @@ export async function operate<T>(
     finished = await steps.run(op);
   } catch (error) {
     if (outcomeUnknown(error)) throw error;
-    await closeFailed(op, error, steps.compensate);
-    throw error;
+    throw await closeFailed(op, error, steps.compensate);
   }
   await ctx.env.boundary?.("done");
   await op.done(finished.result, finished.pre);
@@ -104,21 +103,34 @@ export async function operate<T>(
 }
 
 /**
- * Takes back what can be and completes the entry of an operation that failed. Where even that fails, the entry stays open:
- * what it names counts as referenced until the command is run again, and the user hears of what failed first.
+ * Takes back what can be, completes the entry of an operation that failed, and returns what to raise. Where even that fails,
+ * the entry stays open: what it names counts as referenced until the command is run again.
  */
 async function closeFailed(
   op: RunningOp,
   error: unknown,
   compensate: ((error: unknown) => Promise<JsonObject>) | undefined,
-): Promise<void> {
+): Promise<unknown> {
+  let result: JsonObject;
   try {
-    const result = await compensate?.(error) ?? {};
+    result = await compensate?.(error) ?? {};
+  } catch (undoing) {
+    // An interrupt stays one; it has no words of its own.
+    if (!(error instanceof TetherError)) return error;
+    return new TetherError(`${error.message}; and taking back what was done failed: ${messageOf(undoing)}`, {
+      code: "half-done",
+      hints: [...error.hints, "tether status"],
+      details: error.details,
+      cause: error,
+    });
+  }
+  try {
     // Exact texts and refs are journaled as they are; what a program said may hold a secret (L39).
     await op.done({ ...result, failed: redact(messageOf(error)) });
   } catch {
-    // Nothing more can be done here.
+    // Everything is as it was; only the journal cannot say so yet. The user hears of what failed first.
   }
+  return error;
 }
 
 /** Tells whether a failure leaves open what was written. */

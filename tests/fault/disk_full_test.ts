@@ -114,3 +114,58 @@ Deno.test("[L37, L43] a commit that finds no room half-way takes its pins and ma
     });
   }
 });
+
+/** A hook that lets neither tether nor its git write another byte, as when somebody else fills the disk meanwhile. */
+const FULL_FROM_HERE = `#!/bin/sh
+read -r _ _ _ tether _ < /proc/$PPID/stat
+prlimit --pid $tether --fsize=0:0
+prlimit --pid $PPID --fsize=0:0
+`;
+
+Deno.test("[L37, L43] a disk that fills up at the git commit and stays full: files and index as before, and status says so", async (t) => {
+  for (const own of [true, false]) {
+    await t.step(own ? "the index is not to be written any more" : "the hook refuses besides", async () => {
+      await using l = await ready();
+      await l.ok(["new", "main"]);
+      await l.ok(["add", "more", "../plate", "--kind", "file"]);
+      await l.advance("second");
+      await l.ok(["status", "--snapshot"]);
+      const status = async () => (await l.ok(["status"])).replace(/as read \d+s ago/, "as read");
+      const shown = await status();
+      assert.match(shown, /modified +code /);
+      const paths = ["more", "code"].map((key) => `${l.repo.path}/.tether/objects/${key}.toml`);
+      const texts = async () => await Promise.all(paths.map((path) => Deno.readTextFile(path)));
+      const [before, staged] = [await texts(), await l.repo.git(["diff", "--cached", "--raw"])];
+      const hook = await l.repo.write(".git/hooks/pre-commit", FULL_FROM_HERE + (own ? "" : "exit 1\n"));
+      await Deno.chmod(hook, 0o755);
+      const { code, stdout, stderr } = await l.tether(["commit", "-m", "Full"], { through: filesUpTo(1024 * 1024) });
+      assert.deepEqual([code, stdout], [1, ""], stderr);
+      assert.match(stderr, /^error: Cannot commit the dataset: /);
+      assert.doesNotMatch(stderr, /Unexpected failure/);
+      await Deno.remove(hook);
+      assert.deepEqual(await texts(), before);
+      assert.equal(await l.repo.git(["diff", "--cached", "--raw"]), staged);
+      assert.equal(await status(), shown);
+      assert.match(await l.ok(["commit", "-m", "Whole"]), /^ {2}pinned code -> .*\n(.*\n)*committed /);
+      await l.ok(["verify"]);
+    });
+  }
+});
+
+Deno.test("[L37] a status inside a hook of the commit sees what is recorded as recorded", async () => {
+  await using l = await ready();
+  await l.ok(["new", "main"]);
+  await l.advance("second");
+  await l.ok(["status", "--snapshot"]);
+  const run = [Deno.execPath(), "run", "-A", "--quiet", new URL("../../main.ts", import.meta.url).pathname, "status"];
+  for (const name of ["pre-commit", "post-commit"]) {
+    const hook = await l.repo.write(`.git/hooks/${name}`, `#!/bin/sh\n${run.join(" ")} > '${l.beside(name)}'\n`);
+    await Deno.chmod(hook, 0o755);
+  }
+  await l.ok(["commit", "-m", "Second"]);
+  for (const name of ["pre-commit", "post-commit"]) {
+    const text = await Deno.readTextFile(l.beside(name));
+    assert.match(text, /^ *clean +code /m, name);
+    assert.doesNotMatch(text, /modified|recorded .* now/);
+  }
+});
