@@ -31,6 +31,7 @@ export {
   type DropOptions,
   type VerifyRun,
 } from "./engine/dataset.ts";
+export type { AbandonOptions, AbandonReport } from "./engine/commands/abandon.ts";
 export type { AddOptions } from "./engine/commands/add.ts";
 export { listBackends } from "./engine/commands/backends.ts";
 export type { CommitOptions } from "./engine/commands/commit.ts";
@@ -182,6 +183,7 @@ export { knownKinds } from "./backends/catalog.ts";
 export { type BackendSource, registerBackend } from "./engine/host/register.ts";
 export { detectVcs } from "./vcs/detect.ts";
 export type {
+  Abandonment,
   Blocked,
   Checkout,
   CommitInfo,
@@ -191,6 +193,7 @@ export type {
   Location,
   ObjectReader,
   Position,
+  Rewrites,
   StagedBlob,
   TreeEntry,
   VcsAdapter,

@@ -144,6 +144,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./undo.ts"),
   },
   {
+    name: "abandon",
+    summary: "Take commits out of a line of work",
+    group: "Tidy",
+    load: () => import("./abandon.ts"),
+  },
+  {
     name: "drop",
     summary: "Throw a bookmark away, with all it held",
     group: "Tidy",

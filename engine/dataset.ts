@@ -7,6 +7,7 @@
 import { fromFileUrl } from "./io/file_url.ts";
 import type { Access } from "../backends/backend.ts";
 import type { VcsAdapter } from "../vcs/adapter.ts";
+import type { AbandonOptions, AbandonReport } from "./commands/abandon.ts";
 import { add, type AddOptions } from "./commands/add.ts";
 import { applyCommit, commit, type CommitOptions } from "./commands/commit.ts";
 import { type CommitPlanOptions, planCommit } from "./commands/commit_plan.ts";
@@ -429,6 +430,17 @@ export class Dataset implements AsyncDisposable {
    */
   async promote(options: PromoteRequest & CallOptions = {}): Promise<PromoteReport> {
     return await (await import("./commands/promote.ts")).promote(this.#ctx, options);
+  }
+
+  /**
+   * Takes commits out of a line of work that goes on. Later commits keep their manifests as they are.
+   *
+   * @throws {TetherError} with the code `last-holder`, if a state recorded without a pin would be named nowhere any more.
+   * @throws {VcsError} if version control cannot: git takes commits only from the history that is checked out.
+   * @throws {MultiObjectError} with the `report` and the code `partial`, when releasing failed after history changed.
+   */
+  async abandon(revs: readonly string[], options: AbandonOptions = {}): Promise<AbandonReport> {
+    return await (await import("./commands/abandon.ts")).abandon(this.#ctx, revs, options);
   }
 
   /** Plans throwing a bookmark away; nothing is done unless `dryRun` is `false`. */

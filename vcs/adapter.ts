@@ -287,6 +287,54 @@ export interface CommitRequest {
 }
 
 /**
+ * Commits about to be taken out of lines of work that go on.
+ *
+ * @example See what keeps a commit alive
+ * ```ts
+ * import { type Abandonment, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * execSync("git commit -q --allow-empty -m First && git commit -q --allow-empty -m Second && git tag v1", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const commit = await ds.vcs.resolve("HEAD");
+ * const abandonment: Abandonment = await ds.vcs.prepareAbandon([commit], []);
+ * assert.deepEqual(abandonment.kept, [commit]);
+ * ```
+ */
+export interface Abandonment {
+  /** Those of the commits that another ref or checkout reaches even then. jj hides them all the same. */
+  readonly kept: readonly string[];
+  /**
+   * Does it. Bookmarks at one of the commits go to the nearest commit before it that stays.
+   *
+   * @throws {VcsError} if a commit must not change, or files are in the way.
+   */
+  apply(): Promise<Rewrites>;
+}
+
+/**
+ * What became of the commits above those that were abandoned.
+ *
+ * @example Look a commit up by the id it had
+ * ```ts
+ * import type { Rewrites } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const rewrites: Rewrites = { commits: new Map([["8d2f4a1b", "3c1e9f0a"]]), bookmarks: new Map([["feat", "3c1e9f0a"]]) };
+ * assert.equal(rewrites.commits.get("8d2f4a1b"), rewrites.bookmarks.get("feat"));
+ * ```
+ */
+export interface Rewrites {
+  /** New ids by old ones. */
+  readonly commits: ReadonlyMap<string, string>;
+  /** The bookmarks that moved, and where they are now. */
+  readonly bookmarks: ReadonlyMap<string, string>;
+}
+
+/**
  * Whether a clone has all of history (L03).
  *
  * @example Refuse to judge by half of history
@@ -423,6 +471,14 @@ export interface VcsAdapter extends AsyncDisposable {
    * deletes the branch; jj abandons the commits. Only the VCS can bring them back.
    */
   dropCommits(commits: readonly string[], bookmark: { readonly bookmark: string; readonly at: string }): Promise<void>;
+  /**
+   * Prepares taking commits out of lines of work that go on. Every later commit keeps some files and folders as it has them;
+   * what else the commits changed goes. Moves nothing yet. None of the commits is a working copy or without a parent.
+   *
+   * @throws {VcsError} if the VCS cannot: git takes commits only from the history that is checked out, no merges, and only
+   * while tracked files have no changes and others would not conflict.
+   */
+  prepareAbandon(commits: readonly string[], keep: readonly string[]): Promise<Abandonment>;
   /** Finds or makes the trunk at `init` (formats §4) and returns its name. */
   adoptTrunk(preferred: string): Promise<string>;
   /** Makes the VCS forget another checkout; git removes its folder and refuses while that holds changes. */

@@ -10,6 +10,7 @@ import { relative } from "node:path";
 import { shellQuote } from "../engine/io/shell.ts";
 import type { JsonObject } from "../engine/model/json.ts";
 import { VcsError } from "../engine/model/errors.ts";
+import { prepareAbandon } from "./_git_abandon.ts";
 import { branchProblem, createBranch, deleteBranch, moveBranch, park, switchTo } from "./_git_branches.ts";
 import { readCompleteness } from "./_git_clone.ts";
 import { commitPaths, readStatus, type Status, unstage } from "./_git_commit.ts";
@@ -41,6 +42,7 @@ import { trackedPaths } from "./_tracked.ts";
 import { listTree, objectAt } from "./_tree_paths.ts";
 import { checkId, GitObjectReader } from "./object_reader.ts";
 import type {
+  Abandonment,
   Checkout,
   CommitInfo,
   CommitRequest,
@@ -289,6 +291,13 @@ class GitAdapter implements VcsAdapter {
     return this.deleteBookmark(bookmark, at);
   }
 
+  async prepareAbandon(commits: readonly string[], keep: readonly string[]): Promise<Abandonment> {
+    this.refresh();
+    const request = { head: await this.#head(), refs: await this.#readRefs(), worktrees: await this.#readWorktrees() };
+    const prepared = await prepareAbandon(this.#git, this.#reader, { ...request, commits, keep });
+    return { kept: prepared.kept, apply: () => this.#write(() => prepared.apply()) };
+  }
+
   async adoptTrunk(preferred: string): Promise<string> {
     const head = await this.#head();
     if (head.branch !== null && !isParking(head.branch)) return head.branch;
@@ -331,9 +340,9 @@ class GitAdapter implements VcsAdapter {
   }
 
   /** Runs a write; what was read before it does not count any more, whatever became of it. */
-  async #write(write: () => Promise<unknown>): Promise<void> {
+  async #write<T>(write: () => Promise<T>): Promise<T> {
     try {
-      await write();
+      return await write();
     } finally {
       this.refresh();
     }

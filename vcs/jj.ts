@@ -16,6 +16,7 @@ import { readCompleteness } from "./_git_clone.ts";
 import { readCommitInfos } from "./_git_history.ts";
 import { Git } from "./_git_process.ts";
 import { PARKING_PREFIX } from "./_git_refs.ts";
+import { abandonKeeping } from "./_jj_abandon.ts";
 import { commitPaths, type JjWriter, uncommit } from "./_jj_commit.ts";
 import { dirtyFiles } from "./_jj_dirty.ts";
 import { findRepo, findStore } from "./_jj_folders.ts";
@@ -39,6 +40,7 @@ import { JjView, ROOT_COMMIT } from "./_jj_view.ts";
 import { trackedPaths } from "./_tracked.ts";
 import { GitObjectReader } from "./object_reader.ts";
 import type {
+  Abandonment,
   Checkout,
   CommitInfo,
   CommitRequest,
@@ -301,6 +303,11 @@ class JjAdapter implements VcsAdapter {
     const left = (await (await this.#now()).bookmarks()).find((ref) => ref.name === bookmark && ref.remote === "");
     const [target] = left?.targets ?? [];
     if (target !== undefined) await this.deleteBookmark(bookmark, target);
+  }
+
+  prepareAbandon(commits: readonly string[], keep: readonly string[]): Promise<Abandonment> {
+    const request = { commits, keep, now: () => this.#newest() };
+    return Promise.resolve({ kept: [], apply: () => this.#write((writer) => abandonKeeping(writer, request)) });
   }
 
   async adoptTrunk(preferred: string): Promise<string> {

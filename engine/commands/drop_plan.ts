@@ -15,6 +15,7 @@ import type { CallOptions } from "../reports.ts";
 import { manifestsOf } from "../revision.ts";
 import { action, type GcScope } from "./gc_input.ts";
 import { historyPreconditions, planGc } from "./gc_plan.ts";
+import { lastHolders } from "./last_holders.ts";
 
 /**
  * What to drop.
@@ -83,12 +84,12 @@ export async function planDrop(ctx: Context, request: DropRequest & CallOptions)
       workspace_id: ctx.workspace.workspaceId,
       vcs_head: (await ctx.position()).commit,
       history_digest: digest,
-      loses: lost.map((l) => l.what),
+      loses: lost,
     },
     notes: [
       ...remotes.map((r) => `${r} still reaches these commits, and their pins stay; delete it there to let go of them`),
       ...lost.map((l) =>
-        `loses its last holder: ${l.what}${request.forcePrune ? "" : " (applying stops without --force-prune)"}`
+        `loses its last holder: ${l}${request.forcePrune ? "" : " (applying stops without --force-prune)"}`
       ),
       ...preview.notes,
     ],
@@ -211,23 +212,4 @@ export async function scopeOf(
 async function leftBehind(ctx: Context): Promise<string[]> {
   const { kind, commit, empty } = (await ctx.position()).record;
   return kind === "jj" && empty === true && typeof commit === "string" ? [commit] : [];
-}
-
-/** Recorded states without a pin that only the dropped commits name (L05). */
-async function lastHolders(ctx: Context, scope: GcScope): Promise<{ readonly what: string }[]> {
-  const kept = await collectReferences(ctx, {
-    exclude: scope.excludedCommits,
-    ...(scope.instead ? { instead: scope.instead.values() } : {}),
-  });
-  const lost: { what: string }[] = [];
-  for (const [name, store] of scope.dropped.stores) {
-    for (const [content, holder] of store.recorded) {
-      const other = kept.stores.get(name);
-      if (other?.recorded.has(content) || other?.pinned.has(content)) continue;
-      lost.push({
-        what: `"${holder.key}" as ${holder.commit?.slice(0, 12) ?? "the working tree"} recorded it without a pin`,
-      });
-    }
-  }
-  return lost;
 }

@@ -180,6 +180,8 @@ export function finishing(entry: OpEntry): string {
       return entry.progress.some((p) => p["action"] === "delete-bookmark")
         ? "tether gc --prune-bookmarks"
         : `tether drop --no-dry-run ${operands([String(bookmark ?? "NAME")])}`;
+    case "abandon":
+      return entry.progress.some((p) => p["action"] === "abandon") ? "tether gc" : "tether abandon REV";
     case "fork":
       return "tether new";
     case "commit":

@@ -41,6 +41,21 @@ Deno.test("[commands 8.4, 5.22, 5.23] drop and gc are dry runs until told otherw
   assert.equal(applied.dry_run, false);
 });
 
+Deno.test("[commands 5.21] abandon shows what it freed, and releases it with --gc", async () => {
+  await using l = await lab({ init: true });
+  await onFeature(l);
+  await l.repo.git(["switch", "-q", "tether.ws.0a1b2c3d.feat"], { cwd: l.beside("code") });
+  await l.advance("more");
+  await l.repo.git(["switch", "-q", "main"], { cwd: l.beside("code") });
+  await l.ok(["commit", "-m", "third"]);
+  const out = await l.ok(["abandon", "HEAD~1"]);
+  assert.match(out, /^abandoned [0-9a-f]{12}\n {2}feat -> [0-9a-f]{12}\nplan: gc \(1 write/);
+  assert.match(out, /unpin {2}code .*\n[^]*\(not applied: tether gc --no-dry-run/);
+  const json = await l.json(["abandon", "HEAD", "--gc"]) as { gc_applied: boolean; gc_plan: { command: string } };
+  assert.deepEqual([json.gc_applied, json.gc_plan.command], [true, "gc"]);
+  assert.match(await l.ok(["gc"]), /gc: nothing to do/);
+});
+
 Deno.test("[commands 5.8, 5.16, 5.17, 5.19] pull, restore, undo and repair", async () => {
   await using l = await lab({ init: true });
   await onFeature(l);

@@ -48,6 +48,7 @@ export const WRITING: readonly (readonly string[])[] = [
   ["promote"],
   ["undo"],
   ["repair"],
+  ["abandon", "y~1"],
   ["gc", "--no-dry-run"],
   ["drop", "y", "--no-dry-run"],
 ];
