@@ -6,6 +6,7 @@
 
 import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
+import { parseJson } from "../engine/model/json.ts";
 import type { CommitRequest } from "./adapter.ts";
 import { workingFiles } from "./_jj_dirty.ts";
 import { type Jj, jjString, RS, US } from "./_jj_process.ts";
@@ -48,9 +49,10 @@ export async function commitPaths(writer: JjWriter, request: CommitRequest): Pro
     "snapshot.auto-track": OWN_FILES,
     "snapshot.max-new-file-size": MAX_FILE_SIZE,
   });
-  const template = `--template=${workingCopyTemplate()}`;
+  const template = `--template=${workingCopyTemplate()} ++ "${US}" ++ self.description().escape_json()`;
   const snapshot = await jj.write(["log", "--no-graph", "--revision=@", template], { doing: DOING, ...tracking });
-  const before = parseWorkingCopy(snapshot.text().split(US));
+  const fields = snapshot.text().split(US);
+  const before = parseWorkingCopy(fields);
   requireHere(before, bookmark);
   await requireCommittable(trees, jj.root, { paths, before });
 
@@ -76,7 +78,16 @@ export async function commitPaths(writer: JjWriter, request: CommitRequest): Pro
     const set = ["bookmark", "set", jjString(bookmark), `--revision=${made.id}`, "--allow-backwards"];
     await jj.write(set, { doing, ...await settings.forWriting() });
   }
+  await keepDescription(writer, fields.at(-1) ?? "");
   return made.id;
+}
+
+/** Gives the working copy back what the user said of it: jj takes the commit for the change that was described. */
+async function keepDescription({ jj, settings }: JjWriter, json: string): Promise<void> {
+  const description = parseJson(json);
+  if (typeof description !== "string" || description === "") return;
+  const args = ["describe", "@", `--message=${description}`];
+  await jj.write(args, { doing: "keep the description of the working copy", ...await settings.forWriting() });
 }
 
 function requireHere(before: WorkingCopy, bookmark: string): void {

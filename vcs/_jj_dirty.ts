@@ -13,6 +13,9 @@ import type { JjTrees } from "./_jj_trees.ts";
 /** How many files are hashed side by side. */
 const FILES_AT_ONCE = 16;
 
+const CR = 13;
+const LF = 10;
+
 /** Returns every file and link of the checkout at or below some paths, by path from the root. */
 export async function workingFiles(root: string, paths: readonly string[]): Promise<string[]> {
   return (await Promise.all([...new Set(paths)].map((path) => filesAt(root, path)))).flat();
@@ -47,8 +50,7 @@ export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest
   const committed = base === null ? new Map<string, string>() : await trees.idsAt(base, paths);
   const known = there.filter((path) => committed.has(path));
   const same = await mapLimit(known, FILES_AT_ONCE, async (path) => {
-    const id = committed.get(path) ?? "";
-    return id === await blobId(join(root, path));
+    return (await blobIds(join(root, path))).includes(committed.get(path) ?? "");
   });
   const removed = new Set(committed.keys());
   for (const path of there) removed.delete(path);
@@ -56,10 +58,18 @@ export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest
   return [...known.filter((_, i) => !same[i]), ...removed, ...await notIgnored(trees, git, added, request)];
 }
 
-/** Returns the id git gives to a file's content, or to a link. */
-async function blobId(path: string): Promise<string> {
-  const link = (await Deno.lstat(path)).isSymlink;
-  const content = link ? new TextEncoder().encode(await Deno.readLink(path)) : await Deno.readFile(path);
+/**
+ * Returns the ids git gives to a file's content, or to a link: as it is, and with the line ends that jj may have converted
+ * in the checkout (L15).
+ */
+async function blobIds(path: string): Promise<string[]> {
+  if ((await Deno.lstat(path)).isSymlink) return [await blobId(new TextEncoder().encode(await Deno.readLink(path)))];
+  const content = await Deno.readFile(path);
+  const converted = content.filter((byte, i) => byte !== CR || content[i + 1] !== LF);
+  return await Promise.all([content, ...(converted.length < content.length ? [converted] : [])].map(blobId));
+}
+
+async function blobId(content: Uint8Array): Promise<string> {
   const head = new TextEncoder().encode(`blob ${content.length}\0`);
   const bytes = new Uint8Array(head.length + content.length);
   bytes.set(head);
