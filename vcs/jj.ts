@@ -380,7 +380,13 @@ class JjAdapter implements VcsAdapter {
   async #evaluate(view: JjView, rev: string): Promise<string[]> {
     const doing = `resolve revision "${rev}"`;
     const config = await this.#settings.config();
-    return (await view.log(rev, { template: "self.commit_id()", doing, config })).map(([id = ""]) => id);
+    try {
+      return (await view.log(rev, { template: "self.commit_id()", doing, config })).map(([id = ""]) => id);
+    } catch (error) {
+      if (!(error instanceof VcsError) || error.code !== "vcs" || error.details["exit_code"] !== 1) throw error;
+      const hints = error.hints.length > 0 ? error.hints : ["jj log"];
+      throw new VcsError(error.message, { code: "no-revision", hints, details: { revision: rev }, cause: error });
+    }
   }
 
   /** Returns the working-copy commit of a workspace. */
