@@ -5,6 +5,7 @@
  */
 
 import { UnavailableError } from "../../engine/model/errors.ts";
+import { type Patience, tryFlock } from "../../engine/io/flock.ts";
 import { sleep } from "../../engine/io/retry.ts";
 import { join } from "node:path";
 
@@ -31,7 +32,7 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let pause = 1;; pause = Math.min(pause * 2, 40)) {
     options.signal?.throwIfAborted();
-    const held = await tryLock(folder);
+    const held = await tryLock(folder, { ms: deadline - Date.now(), signal: options.signal });
     if (held) return held;
     if (Date.now() >= deadline) {
       throw new UnavailableError(`Cannot lock "${folder}": another process keeps it locked`, {
@@ -43,8 +44,8 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
   }
 }
 
-async function tryLock(folder: string): Promise<Disposable | undefined> {
-  const file = await openLockable(folder);
+async function tryLock(folder: string, patience: Patience): Promise<Disposable | undefined> {
+  const file = await openLockable(folder, patience);
   if (!file) return undefined;
   try {
     // The folder may have been deleted and made anew before the lock was had: then it excludes nobody.
@@ -58,10 +59,13 @@ async function tryLock(folder: string): Promise<Disposable | undefined> {
   return undefined;
 }
 
-async function openLockable(folder: string): Promise<{ handle: Deno.FsFile; path: string } | undefined> {
+async function openLockable(
+  folder: string,
+  patience: Patience,
+): Promise<{ handle: Deno.FsFile; path: string } | undefined> {
   const handle = await Deno.open(folder, { read: true });
   try {
-    if (await handle.tryLock(true)) return { handle, path: folder };
+    if (await tryFlock(handle, patience)) return { handle, path: folder };
     handle.close();
     return undefined;
   } catch {
@@ -71,7 +75,7 @@ async function openLockable(folder: string): Promise<{ handle: Deno.FsFile; path
   const path = join(folder, LOCK_FILE);
   const file = await Deno.open(path, { append: true, create: true });
   try {
-    if (await file.tryLock(true)) return { handle: file, path };
+    if (await tryFlock(file, patience)) return { handle: file, path };
   } catch (error) {
     file.close();
     throw error;

@@ -9,6 +9,7 @@ import { dirname } from "node:path";
 import { LockError, messageOf } from "../model/errors.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { isoSeconds } from "../model/time.ts";
+import { type Patience, tryFlock } from "../io/flock.ts";
 import { sleep } from "../io/retry.ts";
 import { isReadOnly, removeIfThere, writeAtomic, writeError } from "./atomic.ts";
 
@@ -39,7 +40,9 @@ export async function acquireLock(path: string, options: LockOptions): Promise<A
   let waiting = false;
   while (true) {
     options.signal?.throwIfAborted();
-    const file = await tryAcquire(path);
+    const left = deadline - performance.now();
+    const patience = { ms: waiting ? left : Math.min(left, POLL_MS), signal: options.signal };
+    const file = await tryAcquire(path, patience);
     if (file) {
       await writeHint(options);
       return { [Symbol.asyncDispose]: () => release(file, options.hintPath) };
@@ -53,13 +56,13 @@ export async function acquireLock(path: string, options: LockOptions): Promise<A
   }
 }
 
-/** Opens and locks the file; `undefined` while another holds it. */
-async function tryAcquire(path: string): Promise<Deno.FsFile | undefined> {
+/** Opens and locks the file; `undefined` while another holds it. A runtime that can only wait does so with patience. */
+async function tryAcquire(path: string, patience: Patience): Promise<Deno.FsFile | undefined> {
   while (true) {
     const file = await openLock(path);
     let held = false;
     try {
-      held = await tryLock(file, path);
+      held = await tryLock(file, path, patience);
       if (!held) return undefined;
       // The file may have been replaced between opening and locking; then this lock excludes nobody.
       if (await stillNamed(file, path)) return file;
@@ -85,9 +88,9 @@ async function openLock(path: string): Promise<Deno.FsFile> {
   }
 }
 
-async function tryLock(file: Deno.FsFile, path: string): Promise<boolean> {
+async function tryLock(file: Deno.FsFile, path: string, patience: Patience): Promise<boolean> {
   try {
-    return await file.tryLock(true);
+    return await tryFlock(file, patience);
   } catch (error) {
     throw new LockError(`Cannot lock "${path}": this file system has no locks: ${messageOf(error)}`, {
       code: "no-locks",

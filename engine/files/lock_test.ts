@@ -209,3 +209,33 @@ Deno.test("[L26] [L27] no lock to be had is told apart from a busy one", async (
     });
   });
 });
+
+Deno.test("[formats 17] where the runtime can only wait for a lock, it excludes and is excluded just the same", async () => {
+  const tryLock = Deno.FsFile.prototype.tryLock;
+  // As in Deno 2.6.
+  Object.defineProperty(Deno.FsFile.prototype, "tryLock", { value: undefined, configurable: true, writable: true });
+  try {
+    await inTempDir(async (folder) => {
+      const path = join(folder, "lock");
+      {
+        await using _lock = await acquireLock(path, options(folder));
+        assert.equal(await isFreeForPython(path), false);
+      }
+      assert.equal(await isFreeForPython(path), true);
+      const other = await holdInPython(path);
+      await assert.rejects(acquireLock(path, options(folder)), { code: "locked" });
+      await assert.rejects(acquireLock(path, options(folder, 200)), { code: "locked" });
+      const stop = new AbortController();
+      const stopped = acquireLock(path, { ...options(folder, 30_000), signal: stop.signal });
+      stop.abort(new Error("enough"));
+      await assert.rejects(stopped, /enough/);
+      const waiting = acquireLock(path, options(folder, 30_000));
+      await other.release();
+      await (await waiting)[Symbol.asyncDispose]();
+      // Locks that came too late went with their files.
+      assert.equal(await isFreeForPython(path), true);
+    });
+  } finally {
+    Deno.FsFile.prototype.tryLock = tryLock;
+  }
+});
