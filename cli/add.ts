@@ -18,15 +18,17 @@ import type { Line } from "./ui.ts";
 /** The long help. */
 export const help: CommandHelp = {
   text: [
-    "Writes the manifest of one object: its kind, where it is, and its policy. No store is contacted (except by --pick, which lists its history); the first commit records a state.",
+    "Writes the manifest of one object: its kind, where it is, and its policy. No store is contacted (except by --pick, which lists its history, and --create); the first commit records a state.",
     "For kinds whose address is a path (file, icechunk, lance, delta, git) one argument is the LOCATOR, and the key is its last segment without the store's suffix. For the other kinds it is the KEY, and options give the address. With two arguments the first is the KEY.",
     "A relative local path is made absolute against the current folder, and a leading ~ is the home folder. Passwords and tokens do not belong into a locator: they are refused, and go to .tether/secrets.toml.",
     "--at starts the object at an older state: the first commit pins that one, and a later pull on the trunk moves on.",
+    "--create makes an empty store first and marks it as this dataset's, so that gc --delete-stores may take it away once nothing names it. It refuses where anything is already. Experimental.",
   ],
   examples: [
     ["A local folder whose content must not change", "tether add raw/plate1 ../plate1 --kind file"],
     ["An Icechunk repository; the key becomes imaging", "tether add s3://lab/imaging.icechunk --kind icechunk"],
     ["A git repository at a tag", "tether add code ~/src/code --kind git --at v1.2"],
+    ["A store to throw away later", "tether add probe/emb /data/emb --kind git --create"],
     ["A Neon project", "tether add db/metrics --kind neon --project-id cool-name-123456 --branch main"],
   ],
   reach: "checkout-write",
@@ -70,13 +72,14 @@ export function define(command: Command, context: Context): void {
     )
     .addOption(new Option("--at <state>", "start at this state: a snapshot, version, commit or tag").conflicts("pick"))
     .option("--pick", "choose that state from the object's history")
+    .addOption(new Option("--create", "make the store first (experimental)").conflicts(["at", "pick"]))
     .action(async (first, second, flags) => {
       const { kind, file, pin } = flags;
       const { key, locator } = placeOf([first, second], { kind, fields: locatorFields(flags, flags.set) });
       await using dataset = await context.dataset();
       const at = flags.pick ? await pick(context, { dataset, kind, locator }) : flags.at;
       const report = await dataset.add({
-        ...given({ key, at }),
+        ...given({ key, at, create: flags.create }),
         kind,
         locator,
         policy: given({ file, pin }),

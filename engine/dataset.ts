@@ -352,13 +352,20 @@ export class Dataset implements AsyncDisposable {
   }
 
   /**
-   * Registers an object. Contacts no store.
+   * Registers an object. Contacts no store, unless `create` is set.
    *
    * @throws {InvalidLocatorError} if the address can be none, or holds a secret.
    * @throws {ConfigError} if the key is taken or malformed, or the kind is not known.
+   * @throws {CapabilityError} if a store is to be made that tether cannot make.
    */
   async add(options: AddOptions): Promise<AddReport> {
     return await add(this.#ctx, options);
+  }
+
+  /** Makes a store, registers it and opens it. Experimental, as {@link AddOptions.create}. */
+  async create(options: Omit<AddOptions, "create">): Promise<OpenedHandle> {
+    const { key } = await this.add({ ...options, create: true });
+    return await this.open(key, options.signal ? { signal: options.signal } : {});
   }
 
   /** Takes an object out of the dataset. Touches no store. */

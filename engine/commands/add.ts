@@ -1,5 +1,5 @@
 /**
- * `add`: registers an object. Writes one manifest and contacts no store (commands §5.2).
+ * `add`: registers an object. Writes one manifest; contacts no store, unless it is to make one (commands §5.2).
  *
  * @module
  */
@@ -69,6 +69,11 @@ export interface AddOptions extends CallOptions {
    * @default {the working folder}
    */
   readonly base?: string;
+  /**
+   * Makes the store first, marked as this dataset's; `gc` may delete it once nothing names it. Experimental.
+   * @default {false}
+   */
+  readonly create?: boolean;
 }
 
 /** Registers an object. */
@@ -77,7 +82,8 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
   const policy = checkPolicy({ ...ctx.config.defaults, ...options.policy });
   const locator = checkLocator(ctx, statics, options);
   const { key, derived } = keyOf(statics, locator, options.key);
-  return await withLocks(ctx, { command: "add", repository: false, ...pickSignal(options) }, async () => {
+  const create = options.create === true;
+  return await withLocks(ctx, { command: "add", repository: create, ...pickSignal(options) }, async () => {
     refuseTaken(ctx, { key, kind: options.kind, locator, derived });
     checkNewKey(key, [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
     const object: ObjectManifest = {
@@ -88,25 +94,45 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
       state: null,
       pin: null,
       recoverable: true,
-      origin: "adopted",
+      origin: create ? "created" : "adopted",
       capturedAt: null,
     };
     const warnings = await warningsOf(ctx, statics, object);
-    await editManifests(ctx, { command: "add", keys: [key], result: { key } }, async () => {
-      await ctx.saveManifests([object]);
-      await ctx.env.boundary?.("manifests");
-      await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: true }));
-    });
-    const notes = statics.maturity === "experimental" ? [`Kind "${statics.kind}" is experimental`] : [];
+    const workspace = withoutKey(ctx, key, { workingRef: true });
+    if (create) {
+      const { createStore } = await import("../experimental/create.ts");
+      options.signal?.throwIfAborted();
+      await createStore(ctx, object, workspace);
+    } else {
+      await editManifests(ctx, { command: "add", keys: [key], result: { key } }, async () => {
+        await ctx.saveManifests([object]);
+        await ctx.env.boundary?.("manifests");
+        await ctx.saveWorkspace(workspace);
+      });
+    }
+    const notes = [
+      ...(statics.maturity === "experimental" ? [`Kind "${statics.kind}" is experimental`] : []),
+      ...(create ? ["Stores that tether makes are experimental: once gc deletes one, nothing brings it back"] : []),
+    ];
     const at = atOf(locator) ?? null;
-    const data = { key, kind: options.kind, locator, policy, at, created: false, derivedKey: derived, warnings, notes };
+    const data = {
+      key,
+      kind: options.kind,
+      locator,
+      policy,
+      at,
+      created: create,
+      derivedKey: derived,
+      warnings,
+      notes,
+    };
     return withJson(data, () => ({
       key,
       kind: data.kind,
       locator,
       policy: { ...policy },
       at,
-      created: false,
+      created: create,
       derived_key: derived,
       warnings,
     }));
@@ -163,6 +189,11 @@ function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions
   }
   const given = options.at === undefined ? options.locator : { ...options.locator, at: options.at };
   const locator = absoluteLocator(ctx, statics, given, options.base);
+  if (options.create && atOf(locator) !== undefined) {
+    throw new ConfigError("Cannot create a store and start at a position of it: a new store has none", {
+      code: "flags",
+    });
+  }
   for (const field of statics.localPathKeys) refuseOwnFolders(ctx, statics.kind, locator[field]);
   return locator;
 }
@@ -234,13 +265,14 @@ function refuseTaken(
 /** What the author should know: a missing path, another spelling of a registered store, and what the kind itself warns of. */
 async function warningsOf(ctx: Context, statics: BackendStatics, object: ObjectManifest): Promise<string[]> {
   const backend = await ctx.backends.get(object.kind);
+  const willBeMade = object.origin === "created";
   const warnings = [...await backend.validateLocator?.(object.locator) ?? []];
   for (const field of statics.localPathKeys) {
     const value = object.locator[field];
     const local = typeof value === "string" ? localPath(value) : undefined;
     if (local === undefined || !local.startsWith("/")) continue;
     try {
-      await Deno.stat(local);
+      if (!willBeMade) await Deno.stat(local);
     } catch (error) {
       const why = error instanceof Deno.errors.NotFound ? "it does not exist" : messageOf(error);
       warnings.push(`"${local}" cannot be read yet: ${why}`);

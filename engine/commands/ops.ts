@@ -48,6 +48,7 @@ export function summary(entry: OpEntry): string {
   }
   switch (command) {
     case "add":
+      return `${String(result["key"] ?? "")}${"created" in result ? " (store created)" : ""}`;
     case "remove":
       return String(result["key"] ?? "");
     case "set":

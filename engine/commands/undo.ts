@@ -184,6 +184,8 @@ export function finishing(entry: OpEntry): string {
       return entry.progress.some((p) => p["action"] === "abandon") ? "tether gc" : "tether abandon REV";
     case "fork":
       return "tether new";
+    case "add":
+      return "tether gc --delete-stores";
     case "commit":
       return "tether commit -m MESSAGE";
     default:
@@ -219,6 +221,12 @@ async function revert(ctx: Context, target: Target, outcome: Outcome): Promise<J
       await revertGc(ctx, target, outcome);
       return {};
     case "add":
+      if (isJsonObject(target.entry.result["created"])) {
+        await (await import("../experimental/undo_create.ts")).revertCreated(ctx, target, outcome);
+        return {};
+      }
+      await revertManifests(ctx, target, outcome);
+      return {};
     case "remove":
     case "set":
     case "import":

@@ -41,6 +41,14 @@ export interface ReferenceOptions extends CallOptions {
   readonly instead?: Iterable<ObjectManifest>;
 }
 
+/** A place that some manifest names, whatever is there. */
+export interface NamedPlace {
+  readonly kind: string;
+  readonly locator: Locator;
+  /** The manifest, as a message calls it. */
+  readonly where: string;
+}
+
 /** What is held, by what was read. */
 export class References {
   /** Every pin id anything names, of any dataset, under any spelling of its store. */
@@ -49,6 +57,10 @@ export class References {
   readonly stores: Map<string, StoreReferences> = new Map();
   /** Names of listings that some manifest's state has. */
   readonly listings: Set<string> = new Set();
+  /** Every place any manifest names, of any dataset and kind, known here or not; each spelling once. */
+  readonly places: Map<string, NamedPlace> = new Map();
+  /** Manifests that do not parse: what they name is not known. */
+  readonly unparsed: string[] = [];
   /** What was left out, with the reason. */
   readonly notes: string[] = [];
   /** Stands for the set of commits. */
@@ -65,7 +77,7 @@ export class References {
 
   /** Counts a manifest. */
   async add(manifest: ObjectManifest, commit: string | null): Promise<void> {
-    if (manifest.pin) this.pinIds.add(manifest.pin.id);
+    this.addForeign(manifest, commit);
     const store = await this.#store(manifest);
     if (!store || !manifest.state) return;
     const { statics } = store.backend;
@@ -80,9 +92,19 @@ export class References {
     }
   }
 
+  /** Counts a manifest of another dataset: its pin and its place; what else it names is that dataset's. */
+  addForeign(manifest: ObjectManifest, commit: string | null): void {
+    const { kind, locator, key, pin } = manifest;
+    if (pin) this.pinIds.add(pin.id);
+    const spelled = `${kind}|${canonical(locator)}`;
+    const where = `"${key}" ${commit === null ? "of a working tree" : `as ${commit.slice(0, 12)} has it`}`;
+    if (!this.places.has(spelled)) this.places.set(spelled, { kind, locator, where });
+  }
+
   /** Counts a manifest that does not parse: its pins are known by their form alone (formats §19.2). */
   addBroken(broken: { readonly pinIds: readonly string[]; readonly path: string }): void {
     for (const id of broken.pinIds) this.pinIds.add(id);
+    this.unparsed.push(broken.path);
     this.notes.push(`"${broken.path}" does not parse: its pins count as referenced`);
   }
 
@@ -141,9 +163,8 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
 async function addHistoric(references: References, found: HistoricManifest): Promise<void> {
   switch (found.type) {
     case "manifest":
-      // Another dataset's manifests hold their pins; what else they name is that dataset's.
       if (found.own) await references.add(found.manifest, found.commit);
-      else if (found.manifest.pin) references.pinIds.add(found.manifest.pin.id);
+      else references.addForeign(found.manifest, found.commit);
       return;
     case "broken":
       references.addBroken({ pinIds: found.pinIds, path: `${found.path} at ${found.commit.slice(0, 12)}` });
