@@ -11,6 +11,7 @@
 import { LANCE_ADDON } from "../backends/native.ts";
 import { installAddon } from "./addons.ts";
 import { installJj } from "./jj.ts";
+import { installOldDeno } from "./old_deno.ts";
 import { installPeer } from "./peer.ts";
 
 /** What a run of the runner came to. */
@@ -48,6 +49,7 @@ async function installNeeds(): Promise<void> {
   const needs: readonly (readonly [string, () => Promise<unknown>])[] = [
     ["the Lance addon", () => installAddon(LANCE_ADDON)],
     ["the Python implementation", installPeer],
+    ["the oldest Deno", installOldDeno],
     // Too long a build to start unasked.
     ...(inCi ? [["jj", installJj] as const] : []),
   ];

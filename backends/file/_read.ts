@@ -142,12 +142,12 @@ globalThis.onmessage = ({ data: paths }) => {
 };
 `;
 
-let workerUrl: string | undefined;
+// Not a blob, which a compiled executable does not find.
+const WORKER_URL = `data:text/javascript,${encodeURIComponent(WORKER)}`;
 
 /** Starts a worker that answers each {@link ReadRequest} by one {@link ReadAnswer}, with this thread's permissions. */
 export function startReader(): Worker {
-  workerUrl ??= URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
-  return new Worker(workerUrl, { type: "module", name: "tether file reader" });
+  return new Worker(WORKER_URL, { type: "module", name: "tether file reader" });
 }
 
 /** Returns one file of a worker's answer; `undefined` when it could not be read. */
