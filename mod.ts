@@ -45,6 +45,7 @@ export type { OpenedFacts, OpenedHandle, OpenObjectOptions } from "./engine/comm
 export type { PermissionsReport } from "./engine/commands/permissions.ts";
 export type { PromoteRequest } from "./engine/commands/promote_plan.ts";
 export type { PullOptions } from "./engine/commands/pull.ts";
+export type { RecoveredDataset, RecoveredObject, RecoverReport } from "./engine/commands/recover.ts";
 export type { RepairRequest } from "./engine/commands/repair.ts";
 export type { RestoreRequest } from "./engine/commands/restore_plan.ts";
 export type { StatusOptions } from "./engine/commands/status.ts";

@@ -168,6 +168,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./repair.ts"),
   },
   {
+    name: "recover",
+    summary: "Find what a lost dataset left, and how to take it back",
+    group: "Tidy",
+    load: () => import("./recover.ts"),
+  },
+  {
     name: "root",
     summary: "Print the root folder of the dataset",
     group: "Help",

@@ -26,6 +26,7 @@ import type { PullOptions } from "./commands/pull.ts";
 import { remove } from "./commands/remove.ts";
 import type { DropRequest } from "./commands/drop_plan.ts";
 import type { PromoteRequest } from "./commands/promote_plan.ts";
+import type { RecoverReport } from "./commands/recover.ts";
 import type { RepairRequest } from "./commands/repair.ts";
 import type { UndoOptions } from "./commands/undo.ts";
 import type { RestoreRequest } from "./commands/restore_plan.ts";
@@ -428,6 +429,11 @@ export class Dataset implements AsyncDisposable {
   /** Makes pins and branches again that manifests name and stores lack. */
   async repair(options: RepairRequest & CallOptions = {}): Promise<RepairReport> {
     return await (await import("./commands/repair.ts")).repair(this.#ctx, options);
+  }
+
+  /** Lists what stores hold of this and other datasets, and the commands that take back what was lost. Changes nothing. */
+  async recover(options: { keys?: readonly string[] } & CallOptions = {}): Promise<RecoverReport> {
+    return await (await import("./commands/recover.ts")).recover(this.#ctx, options);
   }
 
   /**

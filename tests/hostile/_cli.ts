@@ -31,6 +31,7 @@ export const READING: readonly (readonly string[])[] = [
   ["restore", "code", "--from", "main", "--dry-run"],
   ["promote", "--dry-run"],
   ["repair", "--dry-run"],
+  ["recover"],
   ["gc"],
   ["drop", "y"],
 ];
@@ -54,7 +55,13 @@ export const WRITING: readonly (readonly string[])[] = [
 ];
 
 /** Command lines that say nothing about a dataset's content, or make one. */
-export const ELSEWHERE: readonly (readonly string[])[] = [["init"], ["backends"], ["root"], ["completions", "bash"]];
+export const ELSEWHERE: readonly (readonly string[])[] = [
+  ["init"],
+  ["backends"],
+  ["root"],
+  ["completions", "bash"],
+  ["plan", "show", "nosuch.json"],
+];
 
 /** Runs a command line in this process as if it had been started in a folder. */
 export async function inProcess(cwd: string, args: readonly string[]): Promise<Ran> {
