@@ -6,7 +6,8 @@
 
 import { type Change, MAX_DIFF_ENTRIES, type ObjectDiff, type State } from "../backend.ts";
 import { compareCodePoints, jsonEqual } from "../../engine/model/json.ts";
-import { type ListingLine, listingLines } from "./_listing.ts";
+import { listingLines } from "./_listing.ts";
+import type { RowLine } from "./_rows.ts";
 
 /** The stored listings of both sides. */
 export type Listings = readonly [string | undefined, string | undefined];
@@ -65,7 +66,7 @@ class Tally {
 }
 
 /** Both sides are sorted by path, as every listing is. */
-function mergeLines(tally: Tally, a: Generator<ListingLine>, b: Generator<ListingLine>): void {
+function mergeLines(tally: Tally, a: Generator<RowLine>, b: Generator<RowLine>): void {
   let [x, y] = [a.next(), b.next()];
   while (!x.done || !y.done) {
     const order = x.done ? 1 : y.done ? -1 : compareCodePoints(x.value.path, y.value.path);

@@ -11,15 +11,9 @@ import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { cachePath, CacheReader, writeCache } from "./_cache.ts";
 import { Hasher, nextTurn, TURN_MS } from "./_hasher.ts";
 import { digestRows } from "./_listing.ts";
-import { type FileStat, fileStat, sameStat } from "./_read.ts";
+import { DISTRUST_MS, type FileStat, fileStat, sameStat } from "./_read.ts";
 import { type KnownRows, type Row, Rows } from "./_rows.ts";
 import { type Found, join, notFound, OWNER_MARKER, TreeChanged, walkFolder } from "./_walk.ts";
-
-/**
- * A file that was hashed sooner after its last change may have changed again within one step of its file system's clock
- * (L21). In milliseconds; the runtime gives change times in whole seconds.
- */
-const DISTRUST_MS = 3000;
 
 /** Options of {@link fingerprintPath}. */
 export interface FingerprintOptions extends Op {
@@ -58,7 +52,8 @@ export async function fingerprintPath(root: string, options: FingerprintOptions)
       const isFolder = statRoot(root).isDirectory;
       const { rows, digest } = await readRows(root, isFolder ? walkFolder(root) : [{ path: "", link: false }], options);
       if (isFolder) return { state: { type: "dir", count: rows.length, size: rows.totalSize(), digest }, rows, digest };
-      return { state: { type: "file", size: rows.sizeAt(0), sha256: rows.tokenAt(0) }, rows, digest };
+      const [file] = rows.lines();
+      return { state: { type: "file", size: file?.size ?? 0, sha256: file?.token ?? "" }, rows, digest };
     } catch (error) {
       if (!(error instanceof TreeChanged)) throw error;
       if (attempt === 1) continue;

@@ -7,7 +7,15 @@
 import type { Op } from "../backend.ts";
 import { ConcurrentChangeError } from "../../engine/model/errors.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
-import { type ReadAnswer, readFile, type Reading, readingAt, type ReadRequest, startReader } from "./_read.ts";
+import {
+  DISTRUST_MS,
+  type ReadAnswer,
+  readFile,
+  type Reading,
+  readingAt,
+  type ReadRequest,
+  startReader,
+} from "./_read.ts";
 import type { Rows } from "./_rows.ts";
 import { join, notFound, TreeChanged } from "./_walk.ts";
 
@@ -16,8 +24,8 @@ const MANY_FILES = 512;
 /** This thread leaves larger files, in bytes, to workers. */
 const SMALL = 1 << 20;
 /** What a worker is given at a time, and how often ahead: enough to keep it busy while this thread walks. */
-const BATCH_FILES = 256;
-const BATCHES_AHEAD = 4;
+const BATCH_FILES = 64;
+const BATCHES_AHEAD = 16;
 /** More would fight over one disk. */
 const MAX_WORKERS = 7;
 
@@ -25,9 +33,12 @@ const MAX_WORKERS = 7;
 export const TURN_MS = 20;
 
 /** Lets timers, messages and other calls have their turn. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resume) => setTimeout(resume, 0));
+export async function nextTurn(): Promise<void> {
+  // Any asynchronous operation does. A timer comes back two milliseconds later, an immediate starves messages.
+  await crypto.subtle.digest("SHA-256", NOTHING);
 }
+
+const NOTHING = new Uint8Array();
 
 /** Options of {@link Hasher}. */
 export interface HasherOptions extends Op {
@@ -126,8 +137,10 @@ export class Hasher implements Disposable {
         // One at a time, so that each finds the first worker to become free.
         const indexes = this.#large.length > 0 ? this.#large.take(1) : this.#waiting.take(BATCH_FILES);
         if (indexes.length === 0) break;
-        batches.push({ indexes, hashedAt: this.#options.now() });
-        const request: ReadRequest = indexes.map((index) => join(this.#options.root, this.#rows.pathAt(index)));
+        const hashedAt = this.#options.now();
+        batches.push({ indexes, hashedAt });
+        const paths = indexes.map((index) => join(this.#options.root, this.#rows.pathAt(index)));
+        const request: ReadRequest = { paths, stillSince: hashedAt - DISTRUST_MS };
         worker.postMessage(request);
       }
     }
@@ -136,7 +149,7 @@ export class Hasher implements Disposable {
   #receive(worker: Worker, answer: ReadAnswer): void {
     const batch = this.#workers.get(worker)?.shift();
     batch?.indexes.forEach((index, i) => {
-      this.#settle(index, batch.hashedAt, () => readingAt(answer, i) ?? this.#read(index, Infinity));
+      this.#settle(index, batch.hashedAt, () => readingAt(answer, i) ?? this.#read(index, batch.hashedAt, Infinity));
     });
     this.#deal();
     this.#wake();
@@ -145,12 +158,15 @@ export class Hasher implements Disposable {
   /** Reads files in this thread until its turn is over. Returns whether there was one to read. */
   #readSome(): boolean {
     const turnEnds = performance.now() + TURN_MS;
+    let hashedAt = 0;
     for (let read = 0;; read++) {
       if (this.#failure || (read % 16 === 0 && performance.now() > turnEnds)) return true;
+      // The clock costs as much as a read.
+      if (read % 16 === 0) hashedAt = this.#options.now();
       const alone = this.#started && this.#workers.size === 0;
       const index = this.#waiting.shift() ?? (alone ? this.#large.shift() : undefined);
       if (index === undefined) return read > 0;
-      this.#settle(index, this.#options.now(), () => this.#read(index, alone ? Infinity : SMALL));
+      this.#settle(index, hashedAt, () => this.#read(index, hashedAt, alone ? Infinity : SMALL));
     }
   }
 
@@ -173,11 +189,11 @@ export class Hasher implements Disposable {
     }
   }
 
-  #read(index: number, limit: number): Reading {
+  #read(index: number, hashedAt: number, limit: number): Reading {
     const path = this.#rows.pathAt(index);
     const full = join(this.#options.root, path);
     try {
-      return readFile(full, limit);
+      return readFile(full, { limit, stillSince: hashedAt - DISTRUST_MS });
     } catch (error) {
       if (isNotFound(error)) throw notFound(this.#options.root, path);
       throw fsError(error, { kind: "file", action: "read", path: full });

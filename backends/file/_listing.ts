@@ -6,7 +6,7 @@
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { parseJson, writeJson } from "../../engine/model/json.ts";
-import type { Rows } from "./_rows.ts";
+import type { RowLine, Rows } from "./_rows.ts";
 
 const encoder = new TextEncoder();
 const DIGEST_BYTES = 16;
@@ -41,17 +41,16 @@ export async function digestOf(entries: Iterable<PathToken>, options: { readonly
 
 /** Returns the digest of a folder's rows. */
 export async function digestRows(rows: Rows): Promise<string> {
-  return await digestOf(tokens(rows), { count: rows.length });
+  return await digestOf(rows.lines(), { count: rows.length });
 }
 
 /** Returns the listing of a folder's rows: one line of ASCII JSON each. */
 export function listingText(rows: Rows): string {
   const parts: string[] = [];
   let part = "";
-  for (let i = 0; i < rows.length; i++) {
-    const path = rows.pathAt(i);
+  for (const { path, token, size } of rows.lines()) {
     const quoted = PLAIN.test(path) ? `"${path}"` : writeJson(path, { ascii: true });
-    part += `{"p":${quoted},"k":"${rows.tokenAt(i)}","s":${rows.sizeAt(i)}}\n`;
+    part += `{"p":${quoted},"k":"${token}","s":${size}}\n`;
     if (part.length > 1 << 16) {
       parts.push(part);
       part = "";
@@ -60,19 +59,12 @@ export function listingText(rows: Rows): string {
   return parts.join("") + part;
 }
 
-/** One line of a listing. */
-export interface ListingLine {
-  readonly path: string;
-  readonly token: string;
-  readonly size: number;
-}
-
 /**
  * Yields the lines of a stored listing.
  *
  * @throws {SyntaxError} if it is no listing.
  */
-export function* listingLines(text: string): Generator<ListingLine> {
+export function* listingLines(text: string): Generator<RowLine> {
   for (let start = 0; start < text.length;) {
     const end = text.indexOf("\n", start);
     const line = text.slice(start, end < 0 ? undefined : end);
@@ -87,10 +79,6 @@ export function* listingLines(text: string): Generator<ListingLine> {
     }
     yield { path: p, token: k, size: s };
   }
-}
-
-function* tokens(rows: Rows): Generator<PathToken> {
-  for (let i = 0; i < rows.length; i++) yield { path: rows.pathAt(i), token: rows.tokenAt(i) };
 }
 
 interface Blake2b {

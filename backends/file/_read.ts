@@ -45,6 +45,20 @@ export function sameStat(a: FileStat, b: FileStat): boolean {
   return a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs && a.ino === b.ino && a.dev === b.dev;
 }
 
+/**
+ * A file that was read sooner after its last change may change again within one step of its file system's clock (L21). In
+ * milliseconds; the runtime gives change times in whole seconds.
+ */
+export const DISTRUST_MS = 3000;
+
+/** How to read a file. */
+export interface ReadOptions {
+  /** A file of more bytes is left to others. */
+  readonly limit: number;
+  /** Before reading began, by {@link DISTRUST_MS} and in milliseconds since the epoch. */
+  readonly stillSince: number;
+}
+
 /** What {@link fileReader} is made of. */
 interface ReaderParts {
   readonly createHash: typeof createHash;
@@ -54,7 +68,9 @@ interface ReaderParts {
 }
 
 /** Returns a function that reads one file in pieces of one MiB, without giving up the thread. */
-function fileReader({ createHash, hash, fileStat, sameStat }: ReaderParts): (path: string, limit: number) => Reading {
+function fileReader(
+  { createHash, hash, fileStat, sameStat }: ReaderParts,
+): (path: string, options: ReadOptions) => Reading {
   const attempts = 3;
   const piece = new Uint8Array(1 << 20);
 
@@ -72,12 +88,18 @@ function fileReader({ createHash, hash, fileStat, sameStat }: ReaderParts): (pat
     return { hex: hasher.digest("hex"), size };
   }
 
-  function readOnce(path: string, limit: number): Reading {
+  function readOnce(path: string, { limit, stillSince }: ReadOptions): Reading {
     const file = Deno.openSync(path);
     try {
+      const n = file.readSync(piece) ?? 0;
       const before = fileStat(file.statSync());
       if (!before) return { type: "other" };
+      // Nothing changed it since long before it was opened: its stat was this one then too.
+      if (n === before.size && before.mtimeMs < stillSince && before.ctimeMs < stillSince) {
+        return { type: "read", stat: before, hash: Uint8Array.fromHex(hash("sha256", piece.subarray(0, n), "hex")) };
+      }
       if (before.size > limit) return { type: "large" };
+      file.seekSync(0, Deno.SeekMode.Start);
       const { hex, size } = sha256(file, before.size);
       const stat = fileStat(file.statSync());
       if (!stat || size !== stat.size || !sameStat(before, stat)) return { type: "unstable" };
@@ -87,18 +109,28 @@ function fileReader({ createHash, hash, fileStat, sameStat }: ReaderParts): (pat
     }
   }
 
-  return function read(path: string, limit: number): Reading {
-    let reading = readOnce(path, limit);
-    for (let i = 1; i < attempts && reading.type === "unstable"; i++) reading = readOnce(path, limit);
+  return function read(path: string, options: ReadOptions): Reading {
+    let reading = readOnce(path, options);
+    for (let i = 1; i < attempts && reading.type === "unstable"; i++) reading = readOnce(path, options);
     return reading;
   };
 }
 
-/** Reads one file unless it has more bytes than `limit`; throws the runtime's errors. */
-export const readFile: (path: string, limit: number) => Reading = fileReader({ createHash, hash, fileStat, sameStat });
+/** Reads one file; throws the runtime's errors. */
+export const readFile: (path: string, options: ReadOptions) => Reading = fileReader({
+  createHash,
+  hash,
+  fileStat,
+  sameStat,
+});
 
-/** What a worker is asked to read: absolute paths. */
-export type ReadRequest = readonly string[];
+/** What a worker is asked to read. */
+export interface ReadRequest {
+  /** Absolute. */
+  readonly paths: readonly string[];
+  /** As in {@link ReadOptions}. */
+  readonly stillSince: number;
+}
 
 /** What a worker answers: for each path in order five numbers and 32 bytes. */
 export interface ReadAnswer {
@@ -115,18 +147,18 @@ import { createHash, hash } from "node:crypto";
 ${fileStat}
 ${sameStat}
 const read = (${fileReader})({ createHash, hash, fileStat, sameStat });
-function tryRead(path) {
+function tryRead(path, stillSince) {
   try {
-    return read(path, Infinity);
+    return read(path, { limit: Infinity, stillSince });
   } catch {
     return { type: "failed" }; // Read again in the main thread, which reports why it cannot be.
   }
 }
-globalThis.onmessage = ({ data: paths }) => {
+globalThis.onmessage = ({ data: { paths, stillSince } }) => {
   const numbers = new Float64Array(paths.length * 5);
   const hashes = new Uint8Array(paths.length * 32);
   for (let i = 0; i < paths.length; i++) {
-    const { type, stat, hash } = tryRead(paths[i]);
+    const { type, stat, hash } = tryRead(paths[i], stillSince);
     if (type !== "read") {
       numbers[i * 5] = type === "unstable" ? ${UNSTABLE} : ${UNREAD};
       continue;

@@ -20,6 +20,14 @@ export interface Row {
   readonly hash: Uint8Array;
 }
 
+/** What a listing says of a row. */
+export interface RowLine {
+  readonly path: string;
+  readonly token: string;
+  /** In bytes. */
+  readonly size: number;
+}
+
 /** Rows of an earlier fingerprint, to be read alongside a walk. */
 export interface KnownRows {
   /** How many rows there are. */
@@ -36,6 +44,9 @@ export const NUMBERS = 6;
 export const HASH = 32;
 const HASHED_AT = 5;
 const IS_LINK = -1;
+
+/** As many hashes become one text. */
+const LINES_AT_ONCE = 1024;
 
 const NO_STAT: FileStat = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, dev: 0 };
 
@@ -90,10 +101,17 @@ export class Rows {
     return this.#numbers[index * NUMBERS] ?? 0;
   }
 
-  /** Returns the token of a row: the hash as hex, marked when it is a link. */
-  tokenAt(index: number): string {
-    const hex = this.#hashes.subarray(index * HASH, index * HASH + HASH).toHex();
-    return this.#numbers[index * NUMBERS + HASHED_AT] === IS_LINK ? `symlink:${hex}` : hex;
+  /** Yields what a listing says of each row. The token is the hash as hex, marked when it is a link. */
+  *lines(): Generator<RowLine> {
+    for (let start = 0; start < this.length; start += LINES_AT_ONCE) {
+      const end = Math.min(start + LINES_AT_ONCE, this.length);
+      const hex = this.#hashes.subarray(start * HASH, end * HASH).toHex();
+      for (let i = start; i < end; i++) {
+        const hash = hex.slice((i - start) * HASH * 2, (i - start + 1) * HASH * 2);
+        const link = this.#numbers[i * NUMBERS + HASHED_AT] === IS_LINK;
+        yield { path: this.pathAt(i), token: link ? `symlink:${hash}` : hash, size: this.sizeAt(i) };
+      }
+    }
   }
 
   /** Bytes of all files. */

@@ -310,18 +310,18 @@ Deno.test("[backends 3.1] one entry that cannot be read fails the whole fingerpr
 });
 
 Deno.test("[backends 3.1] a file that is written while it is read is read again, and given up after three times", async (t) => {
-  for (const [changes, path] of [[1, ""], [2, ""], [Infinity, ""], [Infinity, "/f"]] as const) {
+  for (const [changes, path] of [[1, ""], [2, ""], [4, ""], [Infinity, ""], [Infinity, "/f"]] as const) {
     await t.step(`${changes} changes of "${path}"`, async () => {
       await using folder = await temporary();
       await folder.write("f", "content");
       let left: number = changes;
       using _writer = intercept("openSync", (open) => (name, options) => {
         const file = open(name, options);
-        if (String(name) === `${folder.path}/f` && left-- > 0) {
+        if (String(name) === `${folder.path}/f`) {
           const read = file.readSync.bind(file);
           file.readSync = (buffer) => {
             const n = read(buffer);
-            Deno.writeTextFileSync(name, "more", { append: true });
+            if (left-- > 0) Deno.writeTextFileSync(name, "more", { append: true });
             return n;
           };
         }
@@ -340,6 +340,30 @@ Deno.test("[backends 3.1] a file that is written while it is read is read again,
           sha256: sha256(content),
         });
       }
+    });
+  }
+});
+
+Deno.test("[L21] only a file that was still for longer than a clock step is read without asking for its stat before", async (t) => {
+  for (const [stillMs, expected] of [[10_000, ["read", "stat"]], [0, ["read", "stat", "read", "stat"]]] as const) {
+    await t.step(`changed ${stillMs} ms before`, async () => {
+      await using folder = await temporary();
+      await folder.write("f", "content");
+      const calls: string[] = [];
+      using _reader = intercept("openSync", (open) => (name, options) => {
+        const file = open(name, options);
+        const [read, stat] = [file.readSync.bind(file), file.statSync.bind(file)];
+        file.readSync = (buffer) => (calls.push("read"), read(buffer));
+        file.statSync = () => (calls.push("stat"), stat());
+        return file;
+      });
+      await using backend = await openFile({ now: () => new Date(Date.now() + stillMs) });
+      assert.deepEqual(await backend.fingerprint({ uri: `${folder.path}/f` }, undefined), {
+        type: "file",
+        size: 7,
+        sha256: sha256("content"),
+      });
+      assert.deepEqual(calls, expected);
     });
   }
 });
