@@ -5,8 +5,8 @@
  * @module
  */
 
-import { Float, type Json, writeJson } from "../engine/model/json.ts";
-import { redact } from "../engine/io/redact.ts";
+import { type Json, writeJson } from "../engine/model/json.ts";
+import { redact, redactJson } from "../engine/model/redact.ts";
 import type { Progress } from "../engine/reports.ts";
 import { errorLines } from "./errors.ts";
 import { ProgressLine } from "./progress.ts";
@@ -53,14 +53,6 @@ export function wantsColor(choice: ColorChoice, options: { readonly env: Env; re
   if (options.env("NO_COLOR")) return false;
   if (!["", "0", undefined].includes(options.env("CLICOLOR_FORCE"))) return true;
   return options.terminal && options.env("TERM") !== "dumb";
-}
-
-/** Masks secrets in every text of a JSON value. The text of the document itself must stay valid, so it is not enough to mask that. */
-export function redactJson(value: Json): Json {
-  if (typeof value === "string") return redact(value);
-  if (value === null || typeof value !== "object" || value instanceof Float) return value;
-  if (Array.isArray(value)) return value.map(redactJson);
-  return Object.fromEntries(Object.entries(value).map(([k, v]) => [redact(k), redactJson(v)]));
 }
 
 /** Options of {@link Ui}. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { BackendError, ConfigError, MultiObjectError } from "../engine/model/errors.ts";
-import { registerSecret } from "../engine/io/redact.ts";
+import { redactJson, registerSecret } from "../engine/model/redact.ts";
 import { Float, type Json, parseJson } from "../engine/model/json.ts";
 import { testWorld } from "./_test_world.ts";
 import { errorLines } from "./errors.ts";
 import { streamOf } from "./stream.ts";
-import { printable, redactJson, Ui, wantsColor } from "./ui.ts";
+import { printable, Ui, wantsColor } from "./ui.ts";
 
 Deno.test("printable() leaves no character that moves the cursor, breaks the line or turns the text around", () => {
   assert.equal(printable("a\x1b[31mb\r\n\tc\u202ed"), "a\\x1b[31mb\\x0d\\x0a\\x09c\\u202ed");

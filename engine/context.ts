@@ -21,7 +21,7 @@ import {
   usableCache,
 } from "./files/layout.ts";
 import { type BrokenManifest, ManifestStore } from "./files/manifests.ts";
-import { readSecrets } from "./files/secrets.ts";
+import { readSecrets, rememberEnvironment } from "./files/secrets.ts";
 import { WorkspaceFile, type WorkspaceState } from "./files/workspace.ts";
 import { Mutex } from "./io/pool.ts";
 import { shellQuote } from "./io/shell.ts";
@@ -214,6 +214,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
   try {
     await refuseTracked(paths, vcs);
     const { secrets, warnings } = await readSecrets(root);
+    rememberEnvironment(secrets, env.variable);
     if (secrets.vcs.gitPath !== undefined || secrets.vcs.jjPath !== undefined) {
       await vcs[Symbol.asyncDispose]();
       vcs = await detectVcs(root, { ...first, programs: programsOf(secrets.vcs, env) });

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { redact } from "../engine/io/redact.ts";
+import { redact } from "../engine/model/redact.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import { type Git, gitFailure } from "./_git_process.ts";
 import type { ObjectReader, TreeEntry } from "./adapter.ts";

@@ -8,17 +8,17 @@ import { dirname } from "node:path";
 import { atOf, type BackendStatics } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { canonicalUri, isInside, localPath } from "../io/paths.ts";
-import { secretIn } from "../io/redact.ts";
 import { operands } from "../io/shell.ts";
 import { storeOf } from "../kinds.ts";
 import { ConfigError, InvalidLocatorError, messageOf } from "../model/errors.ts";
-import { Float, type Json, type JsonObject } from "../model/json.ts";
+import type { Json } from "../model/json.ts";
 import { checkNewKey, derivedKey } from "../model/keys.ts";
 import { type Locator, locatorText, type ObjectManifest, type Policy } from "../model/manifest.ts";
 import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
 import { type AddReport, type CallOptions, withJson } from "../reports.ts";
 import { absoluteLocator } from "./locators.ts";
+import { refuseSecrets, refuseTokenKey } from "./secret_check.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**
@@ -176,7 +176,10 @@ export function withoutKey(ctx: Context, key: string, options: { readonly workin
 }
 
 function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions): Locator {
-  refuseSecrets(options.locator, statics.kind);
+  const { key } = options;
+  if (key !== undefined) refuseTokenKey(key);
+  const at = options.at === undefined ? {} : { at: options.at };
+  refuseSecrets({ ...options.locator, ...at }, { kind: statics.kind, doing: "register" });
   if (options.at !== undefined) {
     if (options.at.trim() === "") {
       throw new ConfigError("Cannot register an object at an empty position", { code: "empty" });
@@ -187,8 +190,7 @@ function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions
       });
     }
   }
-  const given = options.at === undefined ? options.locator : { ...options.locator, at: options.at };
-  const locator = absoluteLocator(ctx, statics, given, options.base);
+  const locator = absoluteLocator(ctx, statics, { ...options.locator, ...at }, options.base);
   if (options.create && atOf(locator) !== undefined) {
     throw new ConfigError("Cannot create a store and start at a position of it: a new store has none", {
       code: "flags",
@@ -196,22 +198,6 @@ function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions
   }
   for (const field of statics.localPathKeys) refuseOwnFolders(ctx, statics.kind, locator[field]);
   return locator;
-}
-
-/** Refuses a password, token, signature or key in a locator: it would be committed (L39). */
-function refuseSecrets(value: Json, kind: string, path: string = ""): void {
-  if (typeof value === "string") {
-    const what = secretIn(value);
-    if (!what) return;
-    throw new InvalidLocatorError(`Cannot register a locator with a secret: ${path} holds ${what}`, {
-      kind,
-      hints: ['Put it in .tether/secrets.toml under [uris."PREFIX"], and give the address without it'],
-    });
-  }
-  if (value === null || typeof value !== "object" || value instanceof Float) return;
-  for (const [name, inner] of Object.entries(value as JsonObject)) {
-    refuseSecrets(inner, kind, path ? `${path}.${name}` : `"${name}"`);
-  }
 }
 
 /** Refuses a store that holds the dataset, or lies among tether's or version control's own files. */

@@ -9,7 +9,7 @@
 
 import type { Context } from "../context.ts";
 import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../model/errors.ts";
-import { redact } from "../io/redact.ts";
+import { redact } from "../model/redact.ts";
 import type { JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
@@ -21,6 +21,7 @@ import { isMoving } from "../state.ts";
 import { CommitSteps } from "./commit_steps.ts";
 import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_plan.ts";
 import { commitPaths } from "./commit_paths.ts";
+import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
 /**
@@ -114,7 +115,9 @@ export async function applyPlanned(
   if (message.trim() === "") {
     throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
   }
+  refuseTokenMessage(message);
   const chosen = plannedObjects(ctx, plan);
+  await refuseSecretsInCommit(ctx, chosen);
   const recording = actionsOf(plan, "pin", "record");
   const withVcs = options.vcs !== false;
   const selection = { objects: chosen, whole: !Array.isArray(plan.context["keys"]), selectors: options.keys };

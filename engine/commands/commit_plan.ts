@@ -27,6 +27,7 @@ import type { CallOptions } from "../reports.ts";
 import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
 import { manifestsOf } from "../revision.ts";
+import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
 /**
@@ -173,6 +174,8 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
   if (message.trim() === "") {
     throw new ConfigError("Cannot commit without a message", { code: "message", hints: ["tether commit -m MESSAGE"] });
   }
+  refuseTokenMessage(message);
+  await refuseSecretsInCommit(ctx, objects);
   const moving = new Set(input.moving.map((o) => o.key));
   const { values: decided, errors } = await eachObject(ctx, objects, {
     verb: "planning",

@@ -13,7 +13,7 @@ import { Aside } from "../files/aside.ts";
 import { usableCache } from "../files/layout.ts";
 import { removeListing, writeListing } from "../files/listings.ts";
 import { Mutex } from "../io/pool.ts";
-import { redact } from "../io/redact.ts";
+import { redact } from "../model/redact.ts";
 import { operands } from "../io/shell.ts";
 import { asError, messageOf, MultiObjectError, TetherError, VcsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";

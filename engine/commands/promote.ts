@@ -8,7 +8,7 @@ import { type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf } from "../files/workspace.ts";
-import { redact } from "../io/redact.ts";
+import { redact } from "../model/redact.ts";
 import { MergeConflict, messageOf, MultiObjectError, reasonOf, RefMovedError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { type Locator, sameContent, type State } from "../model/manifest.ts";

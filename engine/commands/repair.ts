@@ -15,7 +15,7 @@ import { asError, messageOf, reasonOf, renderState, TetherError } from "../model
 import type { JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { Locator, ObjectManifest, State } from "../model/manifest.ts";
-import { redact } from "../io/redact.ts";
+import { redact } from "../model/redact.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";

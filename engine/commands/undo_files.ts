@@ -48,6 +48,10 @@ export async function revertManifests(ctx: Context, target: Target, outcome: Out
       outcome.skipped.push(`manifest of "${key}": changed since`);
       continue;
     }
+    if (typeof text === "string" && text.includes("***")) {
+      outcome.skipped.push(`manifest of "${key}": it held a secret, which the journal does not keep`);
+      continue;
+    }
     if (typeof text === "string") await ctx.manifests.writeText(key, text);
     else await ctx.manifests.remove(key);
     outcome.restored.push(`manifest of "${key}"`);

@@ -7,6 +7,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from "../model/json.ts";
 import { parsePinRef } from "../model/names.ts";
+import { redactRecord } from "../model/redact.ts";
 import { isoSeconds } from "../model/time.ts";
 import { appendLine, readRecords } from "./_json_lines.ts";
 
@@ -77,13 +78,13 @@ export class Journal {
     const path = this.#path;
     const id = this.#newId();
     const undoes = entry.undoes ?? null;
-    await appendLine(path, this.#line(id, entry, "started", {}));
+    await append(path, this.#line(id, entry, "started", {}));
     return {
       id,
-      progress: (step) => appendLine(path, { progress: id, ...step }),
+      progress: (step) => append(path, { progress: id, ...step }),
       done: (result, pre = {}) => {
         const mark: JsonObject = undoes === null || Object.hasOwn(result, "failed") ? {} : { undone: undoes, by: id };
-        return appendLine(path, { done: id, result, pre, ...mark });
+        return append(path, { done: id, result, pre, ...mark });
       },
     };
   }
@@ -91,13 +92,13 @@ export class Journal {
   /** Records an operation that touched the working tree only, once it is done. Returns the entry's id. */
   async record(entry: OpStart & { readonly result: JsonObject }): Promise<string> {
     const id = this.#newId();
-    await appendLine(this.#path, this.#line(id, entry, "done", entry.result));
+    await append(this.#path, this.#line(id, entry, "done", entry.result));
     return id;
   }
 
   /** Completes an entry that a killed process left started. */
   async close(id: string, result: JsonObject): Promise<void> {
-    await appendLine(this.#path, { done: id, result, pre: {} });
+    await append(this.#path, { done: id, result, pre: {} });
   }
 
   #line(id: string, entry: OpStart, status: OpEntry["status"], result: JsonObject): JsonObject {
@@ -115,6 +116,11 @@ export class Journal {
       progress: [],
     };
   }
+}
+
+/** Appends a record with the secrets in it masked (L39). */
+function append(path: string, record: JsonObject): Promise<void> {
+  return appendLine(path, redactRecord(record));
 }
 
 /** Makes entries of journal lines: progress, completions and undo marks go to the entry they name. */

@@ -9,7 +9,7 @@
 import type { SecretRule } from "../../backends/backend.ts";
 import { isJsonObject, type Json, type JsonObject } from "../model/json.ts";
 import type { Locator } from "../model/manifest.ts";
-import { registerSecret } from "../io/redact.ts";
+import { namesSecret, registerSecret } from "../model/redact.ts";
 import { Fields } from "./_fields.ts";
 import { readText } from "./atomic.ts";
 import { datasetPaths } from "./layout.ts";
@@ -129,13 +129,55 @@ function merged(base: JsonObject, over: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** Fields that name a credential without being one, such as the variable or the role it comes from. */
-const NOT_SECRET = /_env$|^(profile|role_arn|role_session_name|region|endpoint_url|api_url|user)$/;
+/** Variables that hold credentials of stores and services (backends §1.5, commands §2). */
+const SECRET_VARIABLES: readonly string[] = [
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+  "AZURE_STORAGE_ACCOUNT_KEY",
+  "AZURE_STORAGE_ACCESS_KEY",
+  "AZURE_STORAGE_SAS_TOKEN",
+  "AZURE_CLIENT_SECRET",
+  "GOOGLE_SERVICE_ACCOUNT_KEY",
+  "NEON_API_KEY",
+  "PGPASSWORD",
+  "TETHER_PUBLISH_DSN",
+  "GITHUB_TOKEN",
+  "GH_TOKEN",
+  "GITLAB_TOKEN",
+  "HF_TOKEN",
+];
+
+/**
+ * Teaches the redactor the credentials that the environment holds, and those that secrets name a variable for: a hook or a
+ * driver may print them.
+ */
+export function rememberEnvironment(secrets: Secrets, variable: (name: string) => string | undefined): void {
+  const named = [secrets.backends, secrets.uris, secrets.objects].flatMap(variablesIn);
+  for (const name of [...SECRET_VARIABLES, ...named]) {
+    const value = variable(name);
+    if (value !== undefined) registerSecret(value);
+  }
+}
+
+/** Returns the variables that `password_env` and its like name. */
+function variablesIn(value: Json): string[] {
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) =>
+    typeof item !== "string" ? variablesIn(item) : key.endsWith("_env") && namesSecret(key.slice(0, -4)) ? [item] : []
+  );
+}
 
 function rememberSecrets(value: Json): void {
   if (!isJsonObject(value)) return;
   for (const [key, item] of Object.entries(value)) {
     if (typeof item !== "string") rememberSecrets(item);
-    else if (/secret|password|token|key|credential/i.test(key) && !NOT_SECRET.test(key)) registerSecret(item);
+    else if (namesSecret(key)) registerSecret(item);
+    else rememberPassword(item);
   }
+}
+
+/** The password of an address, such as that of a git remote. */
+function rememberPassword(address: string): void {
+  const password = /^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:([^\s/@]+)@/i.exec(address)?.[1];
+  if (password !== undefined) registerSecret(password);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { redact } from "../io/redact.ts";
+import { redact } from "../model/redact.ts";
 import { ConfigError } from "../model/errors.ts";
 import { inTempDir, plant } from "./_test_dirs.ts";
 import { backendConfig, NO_SECRETS, parseSecrets, readSecrets, secretRules } from "./secrets.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { redact } from "./redact.ts";
+import { redact } from "../model/redact.ts";
 
 /** Which environment a child gets. */
 export type ChildEnv =

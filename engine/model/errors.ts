@@ -6,6 +6,7 @@
  */
 
 import { Float, type Json, type JsonObject } from "./json.ts";
+import { redact, redactJson } from "./redact.ts";
 
 /**
  * Options of every tether error.
@@ -53,13 +54,16 @@ export class TetherError extends Error {
   /** Facts about the failure. */
   readonly details: JsonObject;
 
-  /** Takes the sentence: what could not be done and to what. The code is `error` unless the options name one. */
+  /**
+   * Takes the sentence: what could not be done and to what. The code is `error` unless the options name one. Secrets in
+   * sentence, hints and details are masked (L39).
+   */
   constructor(message: string, options: ErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(redact(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = options.code ?? "error";
-    this.hints = options.hints ?? [];
-    this.details = options.details ?? {};
+    this.hints = (options.hints ?? []).map(redact);
+    this.details = redactJson(options.details ?? {}) as JsonObject;
   }
 
   /** Returns the error as JSON: name, code, message, hints, details and the cause's message. */
@@ -70,7 +74,7 @@ export class TetherError extends Error {
       message: this.message,
       hints: this.hints,
       details: this.details,
-      cause: this.cause === undefined ? null : messageOf(this.cause),
+      cause: this.cause === undefined ? null : redact(messageOf(this.cause)),
     };
   }
 }
@@ -375,7 +379,7 @@ export class BackendError extends TetherError {
     super(`[${options.key ?? options.kind}] ${reason}`, { code: "library", ...options });
     this.kind = options.kind;
     this.key = options.key;
-    this.reason = reason;
+    this.reason = redact(reason);
     this.retryable = options.retryable ?? false;
   }
 }

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Context } from "../context.ts";
 import { acquireLock } from "../files/lock.ts";
 import type { RunningOp } from "../files/journal.ts";
-import { redact } from "../io/redact.ts";
+import { redact } from "../model/redact.ts";
 import { CommitStateUnknownError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Plan } from "./plan.ts";
