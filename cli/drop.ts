@@ -22,6 +22,7 @@ export const help: CommandHelp = {
   text: [
     "Shows what throwing a bookmark away comes to, and does it with --no-dry-run: the commits only it reaches, the bookmark itself, then the pins and branches they held.",
     "Branches with writes that no commit pinned are kept unless --force-prune is given. Only version control can bring the commits back.",
+    "With --delete-stores the stores that add --create made on the bookmark go too, unless anything else is in them; nothing brings those back.",
   ],
   examples: [
     ["Look", "tether drop attempt"],
@@ -36,10 +37,11 @@ export function define(command: Command, context: Context): void {
     .argument("[bookmark]", "the bookmark to throw away; a saved plan has its own")
     .option("--to <bookmark>", "where to go when this checkout is on it (default: the trunk)")
     .option("--force-prune", "delete branches although data is lost")
+    .option("--delete-stores", "delete the stores that tether made on it, when nothing else is in them (experimental)")
     .option("--dry-run", "only show the plan; the default")
     .option("--no-dry-run", "do what the plan shows")
     .option("--plan <file>", TEXT.plan)
-    .addOption(new Option("--from-plan <file>", TEXT.fromPlan).conflicts(["plan", "to", "forcePrune"]))
+    .addOption(new Option("--from-plan <file>", TEXT.fromPlan).conflicts(["plan", "to", "forcePrune", "deleteStores"]))
     .action(async (name, flags) => {
       if (name === undefined && flags.fromPlan === undefined) {
         throw new ConfigError("Cannot drop: no bookmark is named", { code: "flag", hints: ["tether drop BOOKMARK"] });
@@ -47,8 +49,8 @@ export function define(command: Command, context: Context): void {
       const dryRun = onlyShows(flags);
       const bookmark = name ?? "";
       await using dataset = await context.dataset();
-      const { to, forcePrune } = flags;
-      const options = { ...given({ to, forcePrune }), ...context.call };
+      const { to, forcePrune, deleteStores } = flags;
+      const options = { ...given({ to, forcePrune, deleteStores }), ...context.call };
       await showingParts(context, dropLines, () =>
         runPlanned(context, { ...flags, dryRun }, {
           command: "drop",

@@ -73,7 +73,7 @@ export async function ownPins(ctx: Context): Promise<ReadonlySet<string>> {
 }
 
 /** Reads the journals of every live checkout. */
-async function allEntries(ctx: Context): Promise<OpEntry[]> {
+export async function allEntries(ctx: Context): Promise<OpEntry[]> {
   const journals = [ctx.journal];
   for (const other of await otherCheckouts(ctx)) journals.push(new Journal(datasetPaths(other.root).journal));
   return (await Promise.all(journals.map((j) => j.read()))).flat();

@@ -88,7 +88,15 @@ function isOlder(version: readonly number[], minimum: readonly number[]): boolea
 }
 
 /** Returns the error of a program that never ran. */
-export function startFailure(error: unknown, { kind, program }: Program): unknown {
+export function startFailure(error: unknown, { kind, program, root }: Program): unknown {
+  // The folder to run in is what Deno did not find.
+  if (error instanceof Deno.errors.NotFound && error.message.includes("No such cwd")) {
+    return new VcsError(`Cannot look into the checkout at "${root}": it is not there`, {
+      code: "no-checkout",
+      hints: ["Mount its disk", ...(kind === "git" ? ["git worktree unlock PATH && git worktree prune"] : [])],
+      cause: error,
+    });
+  }
   if (error instanceof Deno.errors.NotFound) {
     return new VcsError(`Cannot run "${program}": there is no such program`, {
       code: "vcs-program",

@@ -83,6 +83,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
         const gc = await planGc(ctx, {
           pruneBookmarks: true,
           ...(force ? { forcePrune: true } : {}),
+          ...(plan.context["delete_stores"] === true ? { deleteStores: true } : {}),
           scope,
         });
         released = await applyPlannedGc(ctx, gc, { ...options, parent: op.id });

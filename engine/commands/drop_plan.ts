@@ -51,6 +51,12 @@ export interface DropRequest {
    * @default {false}
    */
   readonly forcePrune?: boolean;
+  /**
+   * Deletes the stores that tether made on the bookmark and nothing else names. Experimental: a deleted store cannot be made
+   * again.
+   * @default {false}
+   */
+  readonly deleteStores?: boolean;
 }
 
 /** Plans dropping a bookmark. Nothing is written. */
@@ -65,6 +71,7 @@ export async function planDrop(ctx: Context, request: DropRequest & CallOptions)
   const preview = await planGc(ctx, {
     pruneBookmarks: true,
     ...(request.forcePrune ? { forcePrune: true } : {}),
+    ...(request.deleteStores ? { deleteStores: true } : {}),
     ...(request.signal ? { signal: request.signal } : {}),
     scope,
   });
@@ -79,7 +86,7 @@ export async function planDrop(ctx: Context, request: DropRequest & CallOptions)
       bookmark,
       commits,
       leave,
-      delete_stores: false,
+      delete_stores: request.deleteStores === true,
       force_prune: request.forcePrune === true,
       workspace_id: ctx.workspace.workspaceId,
       vcs_head: (await ctx.position()).commit,

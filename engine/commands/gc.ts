@@ -65,6 +65,7 @@ export async function applyPlannedGc(
   await requireWholeHistory(ctx, "release anything");
   await refuseConflicts(ctx);
   await preflight(ctx, plan);
+  if (actionsOf(plan, "delete-store").length > 0) await (await wholeStores()).requireDeletable(ctx, plan);
   options.signal?.throwIfAborted();
   const run = new GcRun(ctx, plan);
   if (!plan.isEmpty) {
@@ -85,6 +86,11 @@ export async function applyPlannedGc(
     run.failed,
     { code: run.applied > 0 ? "partial" : "multi-object", report },
   );
+}
+
+/** Whole stores are experimental: their code is read only when a plan is about them. */
+function wholeStores(): Promise<typeof import("../experimental/delete_store.ts")> {
+  return import("../experimental/delete_store.ts");
 }
 
 /** A branch that moved since the plan stales all of it, before anything is released. */
@@ -122,18 +128,22 @@ class GcRun {
   readonly #kept: Lists = new Map();
   readonly #forgotten: Lists = new Map();
   readonly #listings: string[] = [];
+  readonly #deletedStores: Record<string, string> = {};
+  readonly #keptStores: Record<string, string> = {};
+  readonly #forgottenStores: string[] = [];
   #stopped = false;
 
   constructor(ctx: Context, plan: Plan) {
     this.#ctx = ctx;
     this.#plan = plan;
     for (const a of actionsOf(plan, "keep-branch")) push(this.#kept, a.key, a.target);
+    for (const a of actionsOf(plan, "keep-store")) this.#keptStores[storeName(this.#keptStores, a)] = a.detail;
   }
 
   /** How many steps took effect. */
   get applied(): number {
     return [this.#unpinned, this.#deleted, this.#forgotten].reduce((n, m) => n + [...m.values()].flat().length, 0) +
-      this.#listings.length;
+      this.#listings.length + Object.keys(this.#deletedStores).length + this.#forgottenStores.length;
   }
 
   /** Applies the actions in order. One that fails is collected; an abort stops before the next. */
@@ -166,6 +176,16 @@ class GcRun {
       case "delete-listing":
         if (await removeListing(this.#ctx.paths, a.target)) this.#listings.push(a.target);
         return;
+      case "delete-store":
+        return await this.#deleteStore(op, a);
+      case "forget-store":
+        await (await wholeStores()).forget(this.#ctx, a);
+        this.#forgottenStores.push(a.key);
+        return;
+      case "forget-touched":
+        await (await wholeStores()).forgetTouched(this.#ctx, a);
+        this.#forgottenStores.push(a.key);
+        return;
       default:
         throw new TetherError(`Cannot apply "${a.op}": this tether does not know it`);
     }
@@ -193,6 +213,16 @@ class GcRun {
     push(this.#deleted, a.key, a.target);
   }
 
+  async #deleteStore(op: RunningOp, a: Action): Promise<void> {
+    try {
+      await (await wholeStores()).deleteStore(this.#ctx, op, a);
+    } catch (error) {
+      this.#keptStores[storeName(this.#keptStores, a)] = messageOf(error);
+      throw error;
+    }
+    this.#deletedStores[storeName(this.#deletedStores, a)] = a.target;
+  }
+
   async #forget(a: Action): Promise<void> {
     const { workspace } = this.#ctx;
     if (entryOf(workspace.workingRefs, a.key) === undefined) return;
@@ -216,9 +246,9 @@ class GcRun {
       keptWorkingRefs: record(this.#kept),
       forgottenWorkingRefs: record(this.#forgotten),
       deletedListings: this.#listings,
-      deletedStores: {},
-      keptStores: {},
-      forgottenStores: [],
+      deletedStores: this.#deletedStores,
+      keptStores: this.#keptStores,
+      forgottenStores: this.#forgottenStores,
       failed: Object.fromEntries([...this.failed].map(([k, e]) => [k, reasonOf(e)])),
       notes: this.#plan.notes,
       warnings: [...this.#ctx.warnings],
@@ -241,9 +271,9 @@ class GcRun {
       kept_working_refs: record(this.#kept),
       forgotten_working_refs: record(this.#forgotten),
       deleted_listings: this.#listings,
-      deleted_stores: {},
-      kept_stores: {},
-      forgotten_stores: [],
+      deleted_stores: this.#deletedStores,
+      kept_stores: this.#keptStores,
+      forgotten_stores: this.#forgottenStores,
       failed: Object.fromEntries([...this.failed].map(([k, e]) => [k, messageOf(e)])),
     };
   }
@@ -255,4 +285,9 @@ function push(lists: Lists, name: string, value: string): void {
 
 function record(lists: Lists): Record<string, string[]> {
   return Object.fromEntries([...lists].sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** A key may have stood for several stores over time; then the others go by their place. */
+function storeName(taken: Readonly<Record<string, string>>, a: Action): string {
+  return Object.hasOwn(taken, a.key) ? a.target : a.key;
 }

@@ -18,6 +18,7 @@ import { contentState } from "../model/manifest.ts";
 import { bookmarkSlug, parseWorkingRef, type WorkingRefName } from "../model/names.ts";
 import { type HeadFacts, judgeBranch } from "../model/verdicts.ts";
 import type { Action } from "../plan/plan.ts";
+import type { CallOptions } from "../reports.ts";
 import { action, type GcInput } from "./gc_input.ts";
 import { pickSignal } from "./snapshot.ts";
 
@@ -64,7 +65,8 @@ export async function planBranches(ctx: Context, input: BranchInput): Promise<Pl
   return { actions, live };
 }
 
-interface Alive {
+/** What somebody still works on. */
+export interface Alive {
   readonly bookmarks: ReadonlySet<string>;
   readonly slugs: ReadonlySet<string>;
   /** Branches that some live checkout works on or is about to make. */
@@ -73,7 +75,8 @@ interface Alive {
   readonly workspaces: ReadonlySet<string>;
 }
 
-async function whatIsAlive(ctx: Context, input: BranchInput): Promise<Alive> {
+/** Reads which bookmarks and branches are in use: in version control, in every live checkout, and by the user's word. */
+export async function whatIsAlive(ctx: Context, input: GcInput): Promise<Alive> {
   const bookmarks = new Set([...(await ctx.vcs.bookmarks()).keys(), ...input.keepBookmarks ?? []]);
   const refs = new Set<string>();
   const workspaces = new Set<string>();
@@ -93,22 +96,47 @@ async function whatIsAlive(ctx: Context, input: BranchInput): Promise<Alive> {
   return { bookmarks, slugs: new Set([...bookmarks].map(bookmarkSlug)), refs, workspaces };
 }
 
-interface Judging extends BranchInput {
+/** What judging the branches of one store needs. */
+export interface Judging extends BranchInput {
   readonly alive: Alive;
   /** What the commits that go recorded. */
   readonly dropped: References | undefined;
+  /** Tells whether a pin in a store that no manifest names holds a state. @default {none does} */
+  readonly isHeld?: (state: State) => Promise<boolean>;
+}
+
+/** A branch of this dataset. */
+export interface OwnBranch {
+  readonly ref: string;
+  readonly name: WorkingRefName;
 }
 
 async function judgeStore(ctx: Context, store: StoreReferences, input: Judging): Promise<Action[]> {
-  const { backend } = store;
-  const locator = withoutAt(store.locator);
-  const refs = await backend.listWorkingRefs?.(locator, pickSignal(input)) ?? [];
+  const { own, foreign } = await ownBranches(ctx, store, input);
+  if (foreign > 0) input.notes.push(`${store.key}: ${foreign} branch(es) of other datasets left alone`);
+  return await judgeBranches(ctx, store, { ...input, own });
+}
+
+/** Lists the branches of this dataset in a store, and counts those of others. */
+export async function ownBranches(
+  ctx: Context,
+  store: Pick<StoreReferences, "backend" | "locator">,
+  options: CallOptions,
+): Promise<{ readonly own: readonly OwnBranch[]; readonly foreign: number }> {
+  const refs = await store.backend.listWorkingRefs?.(withoutAt(store.locator), pickSignal(options)) ?? [];
   const own = refs.flatMap((ref) => {
     const name = parseWorkingRef(ref);
     return name && name.dataset === ctx.config.datasetId ? [{ ref, name }] : [];
   });
-  const foreign = refs.length - own.length;
-  if (foreign > 0) input.notes.push(`${store.key}: ${foreign} branch(es) of other datasets left alone`);
+  return { own, foreign: refs.length - own.length };
+}
+
+/** Judges those branches that nobody works on. */
+export async function judgeBranches(
+  ctx: Context,
+  store: StoreReferences,
+  { own, ...input }: Judging & { readonly own: readonly OwnBranch[] },
+): Promise<Action[]> {
   const stray = own.filter(({ ref, name }) => isStray(ctx, ref, { name, ...input }));
   if (stray.length === 0) return [];
   const held = await heldContent(store, input);
@@ -177,6 +205,7 @@ async function judgeRef(
   try {
     head = await backend.fingerprint(locator, ref, pickSignal(input));
     facts = headFacts(contentOf(store, head), input);
+    if (facts === "unpinned" && await input.isHeld?.(head)) facts = "pinned";
   } catch {
     // Stays unreadable: such a head decides nothing.
   }

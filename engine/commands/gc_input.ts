@@ -6,7 +6,7 @@
 
 import type { References } from "../history/reference_set.ts";
 import type { JsonObject } from "../model/json.ts";
-import type { ObjectManifest } from "../model/manifest.ts";
+import type { Locator, ObjectManifest } from "../model/manifest.ts";
 import type { Action } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
 
@@ -48,6 +48,37 @@ export interface GcRequest {
    * @default {false}
    */
   readonly forcePrune?: boolean;
+  /**
+   * Deletes stores that tether made and nothing names any more, after releasing this dataset's refs in them; and releases
+   * dead refs in stores this clone once wrote to. Experimental: a deleted store cannot be made again.
+   * @default {false}
+   */
+  readonly deleteStores?: boolean;
+  /**
+   * Stores that another clone made, to be judged like those this one made. Implies `deleteStores`.
+   * @default {[]}
+   */
+  readonly stores?: readonly StoreName[];
+}
+
+/**
+ * A store by its address.
+ *
+ * @example Name a store whose creator is gone
+ * ```ts
+ * import type { GcRequest, StoreName } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const store: StoreName = { kind: "icechunk", locator: { uri: "/data/probe.icechunk" } };
+ * const request: GcRequest = { pruneBookmarks: true, stores: [store] };
+ * assert.equal(request.stores?.[0]?.kind, "icechunk");
+ * ```
+ */
+export interface StoreName {
+  /** One of {@link knownKinds}. */
+  readonly kind: string;
+  /** Where it is, in the fields of its kind. */
+  readonly locator: Locator;
 }
 
 /** What `drop` narrows gc to: one bookmark, as if its commits were gone. */

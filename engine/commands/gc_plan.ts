@@ -8,7 +8,10 @@ import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { listListings } from "../files/listings.ts";
 import { collectReferences, type References } from "../history/reference_set.ts";
+import type { PlannedStores } from "../experimental/lifecycle.ts";
+import { storeOf } from "../kinds.ts";
 import { ConfigError } from "../model/errors.ts";
+import type { Locator } from "../model/manifest.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
 import { planBranches } from "./gc_branches.ts";
@@ -22,6 +25,10 @@ export function checkGcRequest(request: GcRequest): void {
       code: "flags",
       hints: ["tether gc --prune-bookmarks --force-prune"],
     });
+  }
+  const blank = request.stores?.find(({ locator }) => Object.values(locator).every((v) => String(v).trim() === ""));
+  if (blank) {
+    throw new ConfigError(`Cannot judge a store of kind "${blank.kind}" without an address`, { code: "empty" });
   }
   if (request.keepBookmarks?.some((b) => b.trim() === "")) {
     throw new ConfigError("Cannot keep a bookmark without a name", { code: "empty" });
@@ -45,11 +52,14 @@ export async function planGc(ctx: Context, request: GcRequest & CallOptions & { 
   const input: GcInput = { ...request, references, notes };
   const pins = await planPins(ctx, input);
   const branches = await planBranches(ctx, { ...input, released: pins.actions.filter((a) => a.op === "unpin") });
+  const stores = await planWholeStores(ctx, input);
+  const before = await withoutStores(ctx, [...pins.actions, ...branches.actions], stores);
   const actions = [
-    ...pins.actions,
+    ...before.filter((a) => a.op === "unpin" || a.op === "keep-pin"),
     ...forgottenRefs(ctx, scope),
-    ...branches.actions,
+    ...before.filter((a) => a.op === "delete-branch" || a.op === "keep-branch"),
     ...(scope ? [] : await orphanListings(ctx, references)),
+    ...stores.actions,
   ];
   const completeness = await ctx.vcs.completeness();
   if (!completeness.complete) notes.push(`partial: ${completeness.reason}; this cannot be applied here`);
@@ -62,8 +72,8 @@ export async function planGc(ctx: Context, request: GcRequest & CallOptions & { 
       keep_bookmarks: request.keepBookmarks ?? [],
       force_prune: request.forcePrune === true,
       scope: scope ? { bookmarks: scope.bookmarks, excluded_commits: [...scope.excludedCommits].sort() } : null,
-      delete_stores: false,
-      stores: [],
+      delete_stores: wantsStores(request),
+      stores: (request.stores ?? []).map(({ kind, locator }) => [kind, locator]),
       release_foreign: request.releaseForeign === true,
       manifest_hash: ctx.manifestHash(),
       vcs_head: (await ctx.position()).commit,
@@ -71,9 +81,35 @@ export async function planGc(ctx: Context, request: GcRequest & CallOptions & { 
       ...(branches.live ? { live_bookmarks: branches.live } : {}),
     },
     notes,
-    preconditions: await historyPreconditions(ctx, references.digest),
+    preconditions: [...await historyPreconditions(ctx, references.digest), ...stores.preconditions],
     actions,
   });
+}
+
+function wantsStores(request: GcRequest): boolean {
+  return request.deleteStores === true || (request.stores ?? []).length > 0;
+}
+
+async function planWholeStores(ctx: Context, input: GcInput): Promise<PlannedStores> {
+  if (!wantsStores(input)) return { actions: [], preconditions: [], handsOff: new Set() };
+  const { planStores } = await import("../experimental/lifecycle.ts");
+  return await planStores(ctx, input);
+}
+
+/** Leaves out what the plan for whole stores says again, and what it forbids. */
+async function withoutStores(ctx: Context, actions: readonly Action[], stores: PlannedStores): Promise<Action[]> {
+  const named = async (a: Action): Promise<string> =>
+    storeOf(await ctx.backends.get(a.kind), a.params["locator"] as Locator);
+  const again = new Set<string>();
+  for (const a of stores.actions) {
+    if (a.op === "unpin" || a.op === "delete-branch") again.add(`${a.op} ${await named(a)} ${a.target}`);
+  }
+  const kept: Action[] = [];
+  for (const a of actions) {
+    const store = await named(a);
+    if (!stores.handsOff.has(store) && !again.has(`${a.op} ${store} ${a.target}`)) kept.push(a);
+  }
+  return kept;
 }
 
 /** What binds a plan to this checkout, its manifests and every visible commit. */

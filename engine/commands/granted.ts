@@ -9,8 +9,11 @@ import type { Context } from "../context.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import { missingPermissions, type NamedNeeds, requirePermissions, unionNeeds } from "../permissions.ts";
 
+/** What tells where an object is. */
+export type Addressed = Pick<ObjectManifest, "key" | "kind" | "locator">;
+
 /** Returns what each object needs. An object of an unknown kind needs nothing: it cannot be opened anyway. */
-export async function needsOf(ctx: Context, objects: readonly ObjectManifest[], access: Access): Promise<NamedNeeds[]> {
+export async function needsOf(ctx: Context, objects: readonly Addressed[], access: Access): Promise<NamedNeeds[]> {
   const needs: NamedNeeds[] = [];
   for (const object of objects) {
     let statics, settings;
@@ -33,7 +36,7 @@ export async function needsOf(ctx: Context, objects: readonly ObjectManifest[], 
  */
 export async function requireStorePermissions(
   ctx: Context,
-  objects: readonly ObjectManifest[],
+  objects: readonly Addressed[],
   access: Access,
 ): Promise<void> {
   const needs = await needsOf(ctx, objects, access);

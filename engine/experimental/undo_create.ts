@@ -35,7 +35,7 @@ export async function revertCreated(ctx: Context, target: Target, outcome: Outco
   if (typeof kind !== "string" || !isJsonObject(locator) || !isJsonObject(identity)) return;
   const where = `the store at "${locatorText(locator)}"`;
   try {
-    await requireStorePermissions(ctx, [{ ...BARE, key, kind, locator }], "lifecycle");
+    await requireStorePermissions(ctx, [{ key, kind, locator }], "lifecycle");
     const backend = await ctx.backends.get(kind);
     const ref = typeof result["fork"] === "string" ? result["fork"] : undefined;
     const why = await whyKept(ctx, backend, { locator, ref });
@@ -54,16 +54,6 @@ export async function revertCreated(ctx: Context, target: Target, outcome: Outco
   await ctx.indexes.removeTouched([identity]);
   outcome.restored.push(`${where} is deleted`);
 }
-
-/** What an object has besides its address; of no matter to the permissions it needs. */
-const BARE = {
-  policy: { file: "immutable", pin: "native" },
-  state: null,
-  pin: null,
-  recoverable: true,
-  origin: "created",
-  capturedAt: null,
-} as const;
 
 async function whyKept(
   ctx: Context,

@@ -33,7 +33,7 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     always: ["workspace_id", "workspace_bookmark", "bookmark_head", "no_new_holders", "vcs_head", "history_digest"],
     perAction: {},
   },
-  gc: { always: ["workspace_id", "history_digest"], perAction: {} },
+  gc: { always: ["workspace_id", "history_digest"], perAction: { "delete-store": [["store_empty"]] } },
   promote: {
     always: ["workspace_id", "workspace_bookmark", "bookmark_head", "manifest_hash"],
     perAction: {
@@ -138,6 +138,8 @@ async function check(ctx: Context, p: Precondition): Promise<Finding> {
       const holders = await bookmarkHolders(ctx, String(p.params["bookmark"]));
       return { holds: holders.length === 0, observed: holders.map((h) => h.slice(0, 8)).join(", ") };
     }
+    case "store_empty":
+      return await checkEmpty(ctx, p);
     case "ref_absent":
     case "ref_head":
     case "ref_present":
@@ -161,6 +163,20 @@ async function checkState(ctx: Context, p: Precondition): Promise<Finding> {
     const pin = p.params["pin"] as unknown as Pin | undefined;
     const verdict = await backend.verify(locator, expected, pin, { deep: pin === undefined });
     return { holds: verdict.status === "ok", observed: verdict.status };
+  } catch (error) {
+    return { holds: false, observed: `not readable: ${messageOf(error)}` };
+  }
+}
+
+/** Nothing but the named refs is in the store. What cannot be told is not empty. */
+async function checkEmpty(ctx: Context, p: Precondition): Promise<Finding> {
+  const backend = await ctx.backends.get(String(p.params["backend"]));
+  const named = p.params["ignoring"];
+  const ignoring = new Set(Array.isArray(named) ? named.map(String) : []);
+  try {
+    const empty = await backend.isRefEmpty?.(withoutAt((p.params["locator"] ?? {}) as Locator), { ignoring });
+    const observed = empty === undefined ? "perhaps not empty any more" : "not empty any more";
+    return { holds: empty === true && p.expected === true, observed };
   } catch (error) {
     return { holds: false, observed: `not readable: ${messageOf(error)}` };
   }
