@@ -234,7 +234,10 @@ export interface Op {
  * ```
  */
 export interface Verdict {
-  /** `missing` only when the store said so with authority: one that cannot be reached is `unknown`. */
+  /**
+   * `missing` only when the store said so with authority: one that cannot be reached is `unknown`, and so is a local one that
+   * is not there, since its disk may not be mounted. (A file is its own store: a path that leads to nothing is `missing`.)
+   */
   readonly status: "ok" | "drifted" | "missing" | "unknown";
   /** What was seen, for people. */
   readonly message?: string;

@@ -27,7 +27,6 @@ import {
   InvalidLocatorError,
   renderState,
   StateGoneError,
-  StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { filesAt, findProblem } from "./_files.ts";
@@ -89,8 +88,8 @@ export class DeltaBackend implements ObjectBackend {
       return await this.#verdict(locator, parseState(state), options);
     } catch (error) {
       if (!(error instanceof BackendError) || error instanceof CapabilityError) throw error;
-      // Only an authoritative "does not exist" is missing; whatever else went wrong leaves the answer open.
-      const missing = error instanceof StoreNotFoundError || error instanceof StateGoneError;
+      // Only the table itself can say that a version is gone. One that is not there may be a disk that is not mounted.
+      const missing = error instanceof StateGoneError;
       return { status: missing ? "missing" : "unknown", message: error.reason, cause: error };
     }
   }

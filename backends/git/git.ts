@@ -31,7 +31,6 @@ import {
   RefConflictError,
   RefMovedError,
   StateGoneError,
-  StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
@@ -339,7 +338,7 @@ function verdictOf(tag: Ref | undefined, sha: string): Verdict {
 
 function verdictFor(error: unknown): Verdict {
   if (!(error instanceof BackendError)) throw error;
-  // Only an authoritative "does not exist" is missing; whatever else went wrong leaves the answer open.
-  const missing = error instanceof StoreNotFoundError || error instanceof StateGoneError;
+  // Only the store itself can say that something is gone. One that is not there may be a disk that is not mounted.
+  const missing = error instanceof StateGoneError;
   return { status: missing ? "missing" : "unknown", message: error.reason, cause: error };
 }

@@ -127,7 +127,8 @@ Deno.test("[backends 3.3] the path is the repository's own root, never one that 
   await Deno.mkdir(`${sub}/.git`);
   await fails(open().fingerprint({ path: sub }, undefined), "store-not-found");
   const state = await open().fingerprint({ path: repo.path }, undefined);
-  assert.equal((await open().verify({ path: sub }, state, undefined, { deep: true })).status, "missing");
+  const verdict = await open().verify({ path: sub }, state, undefined, { deep: true });
+  assert.deepEqual([verdict.status, verdict.cause?.code], ["unknown", "store-not-found"]);
 });
 
 Deno.test("[L40] a locator brings no address, option or folder of its own checkout", async (t) => {

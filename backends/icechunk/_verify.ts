@@ -5,7 +5,7 @@
  */
 
 import type { Op, Pin, State, Verdict } from "../backend.ts";
-import { BackendError, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { snapshotOf } from "./_locator.ts";
 import { generationsOf, pinPlace, tagNames, tagTarget } from "./_refs.ts";
@@ -84,10 +84,13 @@ async function shallow(store: Store, snapshot: string, op: Op): Promise<Verdict>
   return { status: "unknown", message: "not pinned; only a deep check opens it" };
 }
 
-/** Only an authoritative "does not exist" is missing, and only bytes that were read can be wrong. */
+/**
+ * Only the repository itself can say that something is gone, and only bytes that were read can be wrong. A repository that
+ * is not there may be a disk that is not mounted.
+ */
 function verdictOf(error: unknown): Verdict {
   if (!(error instanceof BackendError)) throw error;
-  const gone = error instanceof StateGoneError || error instanceof StoreNotFoundError;
+  const gone = error instanceof StateGoneError;
   const status = gone ? "missing" : error.details["damaged"] === true ? "drifted" : "unknown";
   return { status, message: error.reason, cause: error };
 }

@@ -323,7 +323,7 @@ Deno.test("[backends 3.4] a repository that is replaced, upgraded or gone is not
       await rejects(backend.fingerprint(locator, undefined), "store-not-found");
       await rejects(backend.listPins(locator), "store-not-found");
       const verdict = await backend.verify(locator, { snapshot_id: snapshot }, undefined, { deep: true });
-      assert.deepEqual([verdict.status, verdict.cause?.code], ["missing", "store-not-found"]);
+      assert.deepEqual([verdict.status, verdict.cause?.code], ["unknown", "store-not-found"]);
     }
   } finally {
     await Deno.remove(folder, { recursive: true });

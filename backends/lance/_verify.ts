@@ -5,7 +5,7 @@
  */
 
 import type { Op, Pin, State, Verdict } from "../backend.ts";
-import { BackendError, renderState, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { BackendError, renderState, StateGoneError } from "../../engine/model/errors.ts";
 import { isInside, localPath, resolveExisting } from "../../engine/io/paths.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { LocalStorage } from "../storage/local.ts";
@@ -37,7 +37,8 @@ export async function verify(
     return await verifyFiles(table, { branch: position.branch, fragments: manifest.fragments }, options);
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
-    const gone = error instanceof StateGoneError || error instanceof StoreNotFoundError;
+    // Only the table itself can say that something is gone. One that is not there may be a disk that is not mounted.
+    const gone = error instanceof StateGoneError;
     return { status: gone ? "missing" : "unknown", message: error.reason, cause: error };
   }
 }

@@ -31,7 +31,6 @@ import {
   RefMovedError,
   renderState,
   StateGoneError,
-  StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { diffPayloads, mergePayloads } from "./_merge.ts";
@@ -92,10 +91,8 @@ export class MemoryBackend implements ObjectBackend {
       return this.#verdict(this.#use(locator), state, pin, options.deep);
     } catch (error) {
       if (!(error instanceof BackendError)) throw error;
-      // Only an authoritative "does not exist" is missing; whatever else went wrong leaves the answer open.
-      return error instanceof StoreNotFoundError
-        ? { status: "missing", message: error.reason, cause: error }
-        : { status: "unknown", message: error.reason, cause: error };
+      // Only the system itself can say that something is gone.
+      return { status: "unknown", message: error.reason, cause: error };
     }
   }
 
