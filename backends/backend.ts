@@ -483,6 +483,12 @@ export interface BackendSettings {
    * @default {() => new Date()}
    */
   readonly now?: () => Date;
+  /**
+   * Takes a sentence the user must read though nothing failed, such as what a fingerprint leaves out. A backend in a worker
+   * has none.
+   * @default {() => {}}
+   */
+  readonly warn?: (text: string) => void;
 }
 
 /**

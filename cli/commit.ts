@@ -88,7 +88,10 @@ export function commitLines(report: CommitReport): Line[] {
   const lasting = Object.entries(report.pinned).filter(([key]) => !report.unrecoverable.includes(key));
   const pinned = lasting.map(([key, ref]) => `  pinned ${key} -> ${ref ?? "(addressable)"}`);
   const recorded = report.unrecoverable.map((key) => `  recorded ${key} (not recoverable)`);
-  if (report.vcsCommit !== null) return lines([...pinned, ...recorded, `committed ${short(report.vcsCommit)}`]);
+  const removed = report.removed.map((key) => `  removed ${key}`);
+  if (report.vcsCommit !== null) {
+    return lines([...pinned, ...recorded, ...removed, `committed ${short(report.vcsCommit)}`]);
+  }
   if (pinned.length + recorded.length === 0) return lines(["nothing to commit"]);
   return lines([...pinned, ...recorded, "manifests written, not committed"]);
 }

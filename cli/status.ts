@@ -50,6 +50,7 @@ export function statusLines(report: StatusReport, now: Date): Line[] {
     ...report.vcsDrift.map((drift): Line => ({ text: `warning: ${driftText(drift)}`, style: "yellow", to: "err" })),
     ...freshness(report, now),
     ...report.objects.map((o): Line => ({ text: objectText(o) })),
+    ...report.removed.map((key): Line => ({ text: `    removed  ${key}  the next commit leaves it out` })),
     ...report.objects.filter((o) => o.error !== null).map((o): Line => ({
       text: `error: ${o.key}: ${o.error}`,
       style: "red",

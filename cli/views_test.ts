@@ -56,6 +56,7 @@ const STATUS: StatusReport = report({
   bookmarkDrift: [],
   vcsDrift: [],
   objects: [CLEAN],
+  removed: [],
   warnings: [],
 });
 
@@ -114,7 +115,7 @@ Deno.test("[Δ38] status without any snapshot says never, and how to get one", (
 });
 
 Deno.test("[commands 5.9] commit: pins, records, the commit, and never silence", () => {
-  const nothing = { vcsCommit: null, pinned: {}, unrecoverable: [], unchanged: ["a"], warnings: [] };
+  const nothing = { vcsCommit: null, pinned: {}, unrecoverable: [], unchanged: ["a"], removed: [], warnings: [] };
   assert.deepEqual(texts(commitLines(report(nothing))), ["nothing to commit"]);
   const some = { ...nothing, pinned: { code: "tether.a.b", delta: null, raw: null }, unrecoverable: ["raw"] };
   const expected = [
@@ -307,9 +308,12 @@ Deno.test("[commands 5.1, 5.2, 5.3, 5.5, 5.7] the remaining views", () => {
   const lines = setLines(report(changed));
   assert.deepEqual(texts(lines), ["set a  pin native -> record", "unchanged b"]);
   assert.deepEqual(texts(lines, "err"), ["hint: tether commit -m MESSAGE records the policy"]);
-  assert.deepEqual(texts(snapshotLines(report({ states: { a: { sha: "0123456789abcdef01", dirty: false } } }))), [
-    "  a: sha=0123456789abcdef… dirty=false",
-  ]);
+  assert.deepEqual(
+    texts(snapshotLines(report({ states: { a: { sha: "0123456789abcdef01", dirty: false } }, warnings: [] }))),
+    [
+      "  a: sha=0123456789abcdef… dirty=false",
+    ],
+  );
 });
 
 Deno.test("[commands 5.2] add tells key and locator apart", () => {

@@ -163,6 +163,11 @@ export class Context implements AsyncDisposable {
     return manifestHash(this.objects.values());
   }
 
+  /** Adds a warning that was not given yet. */
+  warn(text: string): void {
+    if (!this.warnings.includes(text)) this.warnings.push(text);
+  }
+
   /** Ends helper processes, pools and workers. Takes no lock. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.backends[Symbol.asyncDispose]();
@@ -224,7 +229,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
     const manifests = new ManifestStore(root);
     const workspaceFile = new WorkspaceFile(root, env.randomHex);
     const { objects, broken } = await manifests.read();
-    const context = new Context({
+    const context: Context = new Context({
       root,
       paths,
       config,
@@ -244,10 +249,11 @@ export async function openContext(start: string, options: ContextOptions = {}): 
           checkoutRoot: vcs.location.root,
           programs: programsOf(secrets.vcs, env),
           now: env.now,
+          warn: (text) => context.warn(text),
         },
       }),
     });
-    context.warnings.push(...warnings);
+    for (const warning of warnings) context.warn(warning);
     return context;
   } catch (error) {
     await vcs[Symbol.asyncDispose]();

@@ -375,6 +375,8 @@ export interface StatusReport extends Report {
   readonly vcsDrift: readonly VcsDrift[];
   /** One entry for each selected object, sorted by key. */
   readonly objects: readonly ObjectStatus[];
+  /** Selected keys that the last commit has and the working tree has no more, sorted: the next commit leaves them out. */
+  readonly removed: readonly string[];
   /** What the user should know though nothing failed. */
   readonly warnings: readonly string[];
 }
@@ -399,6 +401,8 @@ export interface StatusReport extends Report {
 export interface SnapshotReport extends Report {
   /** The state by key. */
   readonly states: Readonly<Record<string, State>>;
+  /** What the user should know though nothing failed. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -429,6 +433,8 @@ export interface CommitReport extends Report {
   readonly unrecoverable: readonly string[];
   /** Keys that the commit had nothing new to record of. */
   readonly unchanged: readonly string[];
+  /** Keys that the commit before had and this one has no more. */
+  readonly removed: readonly string[];
   /** What the user should know though nothing failed. */
   readonly warnings: readonly string[];
 }

@@ -23,6 +23,8 @@ export interface FingerprintOptions extends Op {
   readonly cacheDir?: string | undefined;
   /** The clock, in milliseconds since the epoch. */
   readonly now: () => number;
+  /** Takes a sentence about what the fingerprint leaves out. */
+  readonly warn?: ((text: string) => void) | undefined;
 }
 
 /** What is read faster than a cache of it is written. */
@@ -50,7 +52,10 @@ export async function fingerprintPath(root: string, options: FingerprintOptions)
     options.signal?.throwIfAborted();
     try {
       const isFolder = statRoot(root).isDirectory;
-      const { rows, digest } = await readRows(root, isFolder ? walkFolder(root) : [{ path: "", link: false }], options);
+      const special: string[] = [];
+      const entries = isFolder ? walkFolder(root, (path) => special.push(path)) : [{ path: "", link: false }];
+      const { rows, digest } = await readRows(root, entries, options);
+      if (special.length > 0) options.warn?.(leftOut(root, special));
       if (isFolder) return { state: { type: "dir", count: rows.length, size: rows.totalSize(), digest }, rows, digest };
       const [file] = rows.lines();
       return { state: { type: "file", size: file?.size ?? 0, sha256: file?.token ?? "" }, rows, digest };
@@ -64,6 +69,13 @@ export async function fingerprintPath(root: string, options: FingerprintOptions)
       });
     }
   }
+}
+
+/** Nothing is silent: what has no content to record is named. */
+function leftOut(root: string, paths: readonly string[]): string {
+  const shown = paths.slice(0, 3).map((path) => `"${path}"`).join(", ");
+  const more = paths.length > 3 ? ` and ${paths.length - 3} more` : "";
+  return `Not recorded of "${root}": ${shown}${more}, neither files, folders nor links`;
 }
 
 function statRoot(root: string): Deno.FileInfo {

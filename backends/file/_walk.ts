@@ -29,18 +29,18 @@ export class TreeChanged extends Error {
 }
 
 /**
- * Yields every file and link below a folder, sorted by path in code-point order. Sockets, pipes, devices and empty folders
- * do not show.
+ * Yields every file and link below a folder, sorted by path in code-point order. Empty folders do not show; sockets, pipes
+ * and devices are told to `leftOut` instead.
  *
  * @throws {BackendError} naming the folder that holds a name the runtime cannot represent.
  * @throws {TreeChanged} if a folder vanished during the walk.
  */
-export function* walkFolder(root: string): Generator<Found> {
-  const open = [openFolder(root, "")];
+export function* walkFolder(root: string, leftOut: (path: string) => void): Generator<Found> {
+  const open = [openFolder(root, { prefix: "", leftOut })];
   for (let folder = open.at(-1); folder; folder = open.at(-1)) {
     const name = folder.names[folder.next++];
     if (name === undefined) open.pop();
-    else if (name.endsWith("/")) open.push(openFolder(root, folder.prefix + name));
+    else if (name.endsWith("/")) open.push(openFolder(root, { prefix: folder.prefix + name, leftOut }));
     else yield { path: folder.prefix + name, link: folder.links.has(name) };
   }
 }
@@ -80,7 +80,10 @@ interface OpenFolder {
   next: number;
 }
 
-function openFolder(root: string, prefix: string): OpenFolder {
+function openFolder(
+  root: string,
+  { prefix, leftOut }: { readonly prefix: string; readonly leftOut: (path: string) => void },
+): OpenFolder {
   const path = join(root, prefix.slice(0, -1));
   const names: string[] = [];
   const links = new Set<string>();
@@ -97,7 +100,7 @@ function openFolder(root: string, prefix: string): OpenFolder {
       else if (entry.isSymlink) {
         names.push(entry.name);
         links.add(entry.name);
-      }
+      } else leftOut(prefix + entry.name);
     }
   } catch (error) {
     if (prefix !== "" && isNotFound(error)) throw notFound(root, prefix.slice(0, -1));

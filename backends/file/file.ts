@@ -176,6 +176,7 @@ export class FileBackend implements ObjectBackend {
       known: known?.rows.asKnown(known.digest),
       cacheDir: this.#settings.cacheDir,
       now: () => this.#settings.now?.().getTime() ?? Date.now(),
+      warn: this.#settings.warn,
     });
     this.#remember(root, read);
     return read;

@@ -20,7 +20,8 @@ import { type CallOptions, type CommitReport, withJson } from "../reports.ts";
 import { isMoving } from "../state.ts";
 import { CommitSteps } from "./commit_steps.ts";
 import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_plan.ts";
-import { commitPaths } from "./commit_paths.ts";
+import { commitPaths, type CommitScope } from "./commit_paths.ts";
+import { removedKeys } from "./removed.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
@@ -107,7 +108,7 @@ function plannedObjects(ctx: Context, plan: Plan): ObjectManifest[] {
 export async function applyPlanned(
   ctx: Context,
   plan: Plan,
-  options: ApplyCommitOptions & { keys?: readonly string[] },
+  options: ApplyCommitOptions,
 ): Promise<CommitReport> {
   const pulling = plan.context["pull"] === true;
   await requireOnBookmark(ctx, pulling ? "pull" : "commit");
@@ -120,10 +121,12 @@ export async function applyPlanned(
   await refuseSecretsInCommit(ctx, chosen);
   const recording = actionsOf(plan, "pin", "record");
   const withVcs = options.vcs !== false;
-  const selection = { objects: chosen, whole: !Array.isArray(plan.context["keys"]), selectors: options.keys };
+  const keys = plan.context["keys"];
+  const selection = { objects: chosen, ...(Array.isArray(keys) ? { keys: keys.map(String) } : {}) };
   const dirty = withVcs && recording.length === 0 ? await ctx.vcs.dirty(await commitPaths(ctx, selection)) : [];
   if (recording.length === 0 && dirty.length === 0) return report(ctx, plan, undefined);
 
+  const removed = withVcs ? await removedIn(ctx, selection) : [];
   const recorded = recording.map((a) => ctx.object(a.key));
   await requireStorePermissions(ctx, recorded.filter((_, i) => recording[i]?.op === "pin"), "refs");
   options.signal?.throwIfAborted();
@@ -153,7 +156,13 @@ export async function applyPlanned(
     },
     compensate: (error) => steps.rollBack(error),
   });
-  return report(ctx, plan, steps);
+  return report(ctx, plan, { steps, removed });
+}
+
+/** Returns the keys a commit leaves out that the commit before has. */
+async function removedIn(ctx: Context, { keys }: CommitScope): Promise<readonly string[]> {
+  const removed = await removedKeys(ctx);
+  return keys === undefined ? removed : removed.filter((k) => keys.includes(k));
 }
 
 async function textsOf(ctx: Context, objects: readonly ObjectManifest[]): Promise<JsonObject> {
@@ -167,7 +176,12 @@ function kept(recording: readonly Action[]): readonly Action[] {
   return recording.filter((a) => a.params["recoverable"] !== false);
 }
 
-function report(ctx: Context, plan: Plan, steps: CommitSteps | undefined): CommitReport {
+function report(
+  ctx: Context,
+  plan: Plan,
+  done: { readonly steps: CommitSteps; readonly removed: readonly string[] } | undefined,
+): CommitReport {
+  const steps = done?.steps;
   const recording = steps ? actionsOf(plan, "pin", "record") : [];
   const data = {
     vcsCommit: steps?.vcsCommit ?? null,
@@ -175,6 +189,7 @@ function report(ctx: Context, plan: Plan, steps: CommitSteps | undefined): Commi
     pinned: Object.fromEntries(kept(recording).map((a) => [a.key, ctx.objects.get(a.key)?.pin?.ref ?? null])),
     unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
     unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length)),
+    removed: done?.removed ?? [],
     warnings: [...ctx.warnings],
   };
   return withJson(data, () => ({
@@ -182,5 +197,6 @@ function report(ctx: Context, plan: Plan, steps: CommitSteps | undefined): Commi
     pinned: data.pinned,
     unrecoverable: data.unrecoverable,
     unchanged: data.unchanged,
+    removed: data.removed,
   }));
 }

@@ -9,15 +9,12 @@ import { listListings } from "../files/listings.ts";
 import { listingName } from "../model/hash.ts";
 import { manifestPath } from "../model/keys.ts";
 import { contentState, type ObjectManifest } from "../model/manifest.ts";
-import { selectForCommit } from "./commit_plan.ts";
 
 /** What a commit covers. */
 export interface CommitScope {
   readonly objects: readonly ObjectManifest[];
-  /** Whether the whole dataset is committed, and not some keys. */
-  readonly whole: boolean;
-  /** The user's selectors; they may name removed keys. */
-  readonly selectors: readonly string[] | undefined;
+  /** What a selective commit names, removed keys among them; absent when the whole dataset is committed. */
+  readonly keys?: readonly string[];
 }
 
 /** Returns the paths of a commit, from the VCS root: literal files and folders. */
@@ -28,12 +25,11 @@ export async function commitPaths(ctx: Context, scope: CommitScope): Promise<str
     isFile(`${ctx.root}/${p}`)
   ).map(at);
   const stored = new Set(await listListings(ctx.paths));
-  if (scope.whole) {
+  if (scope.keys === undefined) {
     return [...frame, at(".tether/objects"), ...(stored.size > 0 ? [at(".tether/listings")] : [])];
   }
   // A first commit of some keys brings the files without which no clone could open the dataset (formats §18).
   const tracked = new Set(await ctx.vcs.tracked(frame));
-  const { removed } = await selectForCommit(ctx, scope.selectors ?? scope.objects.map((o) => o.key));
   const listings: string[] = [];
   for (const object of scope.objects) {
     const name = await listingOf(ctx, object);
@@ -41,7 +37,7 @@ export async function commitPaths(ctx: Context, scope: CommitScope): Promise<str
   }
   return [
     ...frame.filter((p) => !tracked.has(p)),
-    ...[...scope.objects.map((o) => o.key), ...removed].map((k) => at(manifestPath(k))),
+    ...scope.keys.map((k) => at(manifestPath(k))),
     ...new Set(listings),
   ];
 }

@@ -18,6 +18,7 @@ import {
   UnpinnedStateError,
 } from "../model/errors.ts";
 import { computePinId } from "../model/hash.ts";
+import { compareCodePoints } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import { contentState, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
@@ -26,8 +27,8 @@ import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports.ts";
 import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
-import { manifestsOf } from "../revision.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
+import { removedKeys } from "./removed.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
 /**
@@ -127,21 +128,18 @@ export async function selectForCommit(ctx: Context, selectors: readonly string[]
     ctx.requireWholeManifests();
     return { objects: [...ctx.objects.values()], removed: [] };
   }
-  const universe = new Set([...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
-  const missing = selectors.filter((s) => !s.endsWith("/") && !universe.has(s));
-  if (missing.length > 0) {
-    const { commit } = await ctx.position();
-    for (const key of commit === null ? [] : (await manifestsOf(ctx, commit)).keys()) universe.add(key);
-  }
-  const keys = selectKeys(selectors, universe);
-  const removed = keys.filter((k) => !ctx.objects.has(k) && !ctx.broken.some((b) => b.key === k));
-  return { objects: keys.filter((k) => !removed.includes(k)).map((k) => ctx.object(k)), removed };
+  const gone = new Set(await removedKeys(ctx));
+  const keys = selectKeys(selectors, [...ctx.keys(), ...gone]);
+  return {
+    objects: keys.filter((k) => !gone.has(k)).map((k) => ctx.object(k)),
+    removed: keys.filter((k) => gone.has(k)),
+  };
 }
 
 /** Plans a commit. Nothing is written. */
 export async function planCommit(ctx: Context, options: CommitPlanOptions): Promise<Plan> {
   await requireOnBookmark(ctx, "commit");
-  const { objects } = await selectForCommit(ctx, options.keys);
+  const { objects, removed } = await selectForCommit(ctx, options.keys);
   const standing = await standingOf(ctx);
   refuseStale(staleKeys(standing).filter((k) => objects.some((o) => o.key === k)));
   const moving = objects.filter((o) => isMoving(o, standing));
@@ -154,12 +152,14 @@ export async function planCommit(ctx: Context, options: CommitPlanOptions): Prom
     const read = values.get(o.key) ?? (isMoving(o, standing) ? cached(o) : undefined);
     return [o.key, read ?? o.state] as const;
   }));
-  return await planRecording(ctx, { ...options, objects, states, moving, pull: false });
+  return await planRecording(ctx, { ...options, objects, removed, states, moving, pull: false });
 }
 
 /** What a commit or a pull records. */
 export interface Recording extends CommitPlanOptions {
   readonly objects: readonly ObjectManifest[];
+  /** Keys of a selection whose removal is recorded. */
+  readonly removed?: readonly string[];
   /** What each object is at now. */
   readonly states: ReadonlyMap<string, State | null>;
   /** Those that were read, whose writers must be quiet. */
@@ -207,7 +207,7 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
       states: Object.fromEntries([...states].flatMap(([k, s]) => s ? [[k, s]] : [])),
       workspace_id: ctx.workspace.workspaceId,
       pull: input.pull,
-      ...(selective ? { keys: objects.map((o) => o.key) } : {}),
+      ...(selective ? { keys: [...objects.map((o) => o.key), ...input.removed ?? []].sort(compareCodePoints) } : {}),
     },
     notes: objects.filter((o) => !decided.get(o.key)?.action).map((o) => `${o.key}: unchanged`),
     preconditions: placePreconditions(ctx),

@@ -87,7 +87,7 @@ function named(bookmark: string | null): string {
 /** A pull commits stores, not edits: those come first, or go. */
 async function refuseEdits(ctx: Context, keys: readonly string[], options: PullOptions): Promise<void> {
   const whole = !options.keys || options.keys.length === 0;
-  const paths = await commitPaths(ctx, { objects: keys.map((k) => ctx.object(k)), whole, selectors: options.keys });
+  const paths = await commitPaths(ctx, { objects: keys.map((k) => ctx.object(k)), ...(whole ? {} : { keys }) });
   const dirty = await ctx.vcs.dirty(paths);
   if (dirty.length === 0) return;
   throw new ConfigError(`Cannot pull over uncommitted edits of ${dirty.map((p) => `"${p}"`).join(", ")}`, {
@@ -191,5 +191,5 @@ async function record(ctx: Context, taking: Taking, moved: readonly ObjectManife
     pull: true,
     ...pickSignal(taking),
   });
-  return await applyPlanned(ctx, plan, { ...selected, ...pickSignal(taking) });
+  return await applyPlanned(ctx, plan, pickSignal(taking));
 }

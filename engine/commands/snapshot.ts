@@ -152,7 +152,7 @@ export function snapshot(ctx: Context, options: { keys?: readonly string[] } & C
     if (errors.size > 0) {
       throw new MultiObjectError(`Cannot take a snapshot of ${errors.size} object(s)`, errors, { report: states });
     }
-    return withJson({ states }, () => states);
+    return withJson({ states, warnings: [...ctx.warnings] }, () => states);
   });
 }
 

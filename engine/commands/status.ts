@@ -17,6 +17,7 @@ import { type CallOptions, type ObjectStatus, type StatusLabel, type StatusRepor
 import { isMoving, staleKeys, type Standing, workingRefOf } from "../state.ts";
 import { bookmarkDrift, vcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
+import { removedKeys } from "./removed.ts";
 import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
 
 /**
@@ -53,11 +54,14 @@ export interface StatusOptions extends CallOptions {
 /** Tells where every object stands. Contacts no store unless a snapshot is asked for or configured. */
 export async function status(ctx: Context, options: StatusOptions = {}): Promise<StatusReport> {
   const fresh = options.snapshot ?? ctx.config.snapshotAuto;
-  const keys = selectKeys(options.keys, ctx.keys());
+  const gone = await removedKeys(ctx);
+  const chosen = selectKeys(options.keys, [...ctx.keys(), ...gone]);
+  const removed = chosen.filter((k) => gone.includes(k));
+  const keys = chosen.filter((k) => !gone.includes(k));
   const objects = keys.flatMap((k) => ctx.objects.get(k) ?? []);
-  if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), options });
+  if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), removed, options });
   const taken = await lockedWhereWritable(ctx, options, () => takeSnapshot(ctx, objects, options));
-  return await report(ctx, keys, { ...taken, options });
+  return await report(ctx, keys, { ...taken, removed, options });
 }
 
 /** Reads under the checkout lock and caches; where the checkout cannot be written that costs speed only (L26). */
@@ -92,6 +96,7 @@ interface Seen {
   readonly standing: Standing;
   /** What this call read; absent for a local status. */
   readonly read?: Outcomes<State>;
+  readonly removed: readonly string[];
   readonly options: StatusOptions;
 }
 
@@ -120,6 +125,7 @@ async function report(ctx: Context, keys: readonly string[], seen: Seen): Promis
     bookmarkDrift: drift,
     vcsDrift: vanished,
     objects,
+    removed: seen.removed,
     warnings,
   };
   return withJson(data, () => ({
@@ -145,6 +151,7 @@ async function report(ctx: Context, keys: readonly string[], seen: Seen): Promis
       seen: o.seen,
       reason: o.reason,
     })),
+    removed: data.removed,
     warnings: data.warnings,
   }));
 }

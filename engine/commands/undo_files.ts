@@ -30,7 +30,7 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
       },
     );
   }
-  const paths = await commitPaths(ctx, { objects: [...ctx.objects.values()], whole: true, selectors: undefined });
+  const paths = await commitPaths(ctx, { objects: [...ctx.objects.values()] });
   await ctx.vcs.uncommit(commit, paths);
   await ctx.refresh();
   outcome.restored.push(`commit ${commit.slice(0, 12)} is taken back; its manifests are edits now, its pins stay`);

@@ -105,7 +105,7 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
   if (!options.allHistory) entries.sort((a, b) => compareCodePoints(a.label, b.label));
   const deep = options.deep === true;
   const ok = entries.every((e) => e.status === "ok" || (options.allowUnknown === true && e.status === "unknown"));
-  const data = { entries, deep, ok, warnings };
+  const data = { entries, deep, ok, warnings: [...warnings, ...ctx.warnings] };
   return withJson(
     data,
     () => Object.fromEntries(entries.map((e) => [e.label, { status: e.status, message: e.message }])),

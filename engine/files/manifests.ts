@@ -289,7 +289,10 @@ export class ManifestStore {
     }
   }
 
-  /** Lists every manifest file, ordered by path segment. Symbolic links are listed, so that they show as broken. */
+  /**
+   * Lists every manifest file, ordered by path segment. Whatever lies in a manifest's place is listed, so that it shows as
+   * broken: a link, a pipe, a socket, and a folder that holds no manifest.
+   */
   async #files(): Promise<string[]> {
     const found: string[] = [];
     const visit = async (folder: string): Promise<void> => {
@@ -306,8 +309,9 @@ export class ManifestStore {
       }
       for (const entry of entries.sort((a, b) => compareCodePoints(a.name, b.name))) {
         const path = `${folder}/${entry.name}`;
+        const before = found.length;
         if (entry.isDirectory) await visit(path);
-        else if (entry.name.endsWith(".toml") && (entry.isFile || entry.isSymlink)) found.push(path);
+        if (entry.name.endsWith(".toml") && found.length === before) found.push(path);
       }
     };
     await visit(".tether/objects");

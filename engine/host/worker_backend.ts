@@ -55,7 +55,7 @@ export async function openInWorker(
   statics: BackendStatics,
   options: { readonly module: BackendModule; readonly settings: BackendSettings },
 ): Promise<ObjectBackend> {
-  const { now: _, ...settings } = options.settings;
+  const { now: _, warn: __, ...settings } = options.settings;
   const workers = new Workers(statics, options.module, settings);
   const members = await workers.members();
   const methods = members.map((name) => [

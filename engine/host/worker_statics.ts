@@ -26,7 +26,7 @@ export async function staticsFromModule(module: BackendModule): Promise<BackendS
       : {}),
     permissions(locator, access, settings) {
       if (!settings) return prober.ask("permissions", [locator, access], NEEDS);
-      const { now: _, ...plain } = settings;
+      const { now: _, warn: __, ...plain } = settings;
       return prober.ask("permissions", [locator, access, plain], NEEDS);
     },
     open: (settings) => openInWorker(statics, { module, settings }),

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { ConfigError } from "../../engine/model/errors.ts";
+import { tempDataset } from "../helpers/dataset.ts";
+
+async function makePipe(path: string): Promise<void> {
+  const { success } = await new Deno.Command("mkfifo", { args: [path] }).output();
+  assert.ok(success, "mkfifo must work here");
+}
+
+Deno.test("[lessons, commands 5.6, 5.9] a removed object is named by status, by the plan's commit and by the commit", async (test) => {
+  const ways: Readonly<Record<string, { keys?: string[]; removed: string[] }>> = {
+    "all of the dataset": { removed: ["x/b", "x/c"] },
+    "one key": { keys: ["x/b"], removed: ["x/b"] },
+    "a prefix that holds another object": { keys: ["x/"], removed: ["x/b", "x/c"] },
+  };
+  for (const [name, { keys, removed }] of Object.entries(ways)) {
+    for (const saved of [false, true]) {
+      await test.step(`${name}${saved ? ", from a saved plan" : ""}`, async () => {
+        await using t = await tempDataset({ at: "data" });
+        await t.addMemory("a", "x/b", "x/c", "x/d");
+        await t.with((ds) => ds.commit({ message: "first" }));
+        assert.deepEqual((await t.with((ds) => ds.status())).removed, []);
+        await t.with((ds) => ds.remove("x/b"));
+        await Deno.remove(`${t.root}/.tether/objects/x/c.toml`);
+        const status = await t.with((ds) => ds.status(keys === undefined ? {} : { keys }));
+        assert.deepEqual(status.removed, removed);
+        assert.deepEqual((status.toJSON() as { removed: unknown }).removed, removed);
+        const options = { message: "second", ...(keys === undefined ? {} : { keys }) };
+        const report = saved
+          ? await t.with(async (ds) => await ds.apply(await ds.plan.commit(options)))
+          : await t.with((ds) => ds.commit(options));
+        assert.ok("removed" in report);
+        assert.deepEqual(report.removed, removed);
+        assert.deepEqual(
+          (await t.with((ds) => ds.status())).removed,
+          ["x/b", "x/c"].filter((k) => !removed.includes(k)),
+        );
+      });
+    }
+  }
+});
+
+Deno.test("[lessons, formats 5] whatever lies in a manifest's place is an error, never an object less", async (test) => {
+  const places: Readonly<Record<string, (path: string) => Promise<void>>> = {
+    "a pipe": makePipe,
+    "an empty folder": (path) => Deno.mkdir(path),
+    "a folder of other files": async (path) => {
+      await Deno.mkdir(path);
+      await Deno.writeTextFile(`${path}/notes.txt`, "x");
+    },
+    "a link to nothing": (path) => Deno.symlink("nowhere", path),
+  };
+  for (const [name, place] of Object.entries(places)) {
+    await test.step(name, async () => {
+      await using t = await tempDataset();
+      await t.addMemory("a", "b");
+      await t.with((ds) => ds.commit({ message: "first" }));
+      const path = `${t.root}/.tether/objects/b.toml`;
+      await Deno.remove(path);
+      await place(path);
+      const status = await t.with((ds) => ds.status());
+      assert.deepEqual(status.objects.map((o) => [o.key, o.state]), [["a", "clean"], ["b", "error"]]);
+      assert.match(status.objects[1]?.error ?? "", /b\.toml/);
+      await assert.rejects(t.with((ds) => ds.commit({ message: "second" })), ConfigError);
+      assert.equal((await t.with((ds) => ds.diff())).entries[1]?.change, "unknown");
+    });
+  }
+});
+
+Deno.test("[lessons, backends 3.1] what a folder holds besides files, folders and links is named wherever it is read", async (test) => {
+  await using t = await tempDataset();
+  await t.repo.write("../plate/a.txt", "a");
+  const plate = `${t.repo.outer}/plate`;
+  await t.with((ds) => ds.add({ key: "raw", kind: "file", locator: { uri: plate }, policy: { file: "versioned" } }));
+  for (const name of ["p1", "p2", "p3", "p4"]) await makePipe(`${plate}/${name}`);
+  const expected = /^Not recorded of ".*plate": "p1", "p2", "p3" and 1 more, neither files, folders nor links$/;
+  const warned = (warnings: readonly string[]): void => {
+    assert.equal(warnings.length, 1, warnings.join());
+    assert.match(warnings[0] ?? "", expected);
+  };
+  await test.step("status", async () => warned((await t.with((ds) => ds.status({ snapshot: true }))).warnings));
+  await test.step("snapshot", async () => warned((await t.with((ds) => ds.snapshot())).warnings));
+  await test.step("commit", async () => warned((await t.with((ds) => ds.commit({ message: "first" }))).warnings));
+  await test.step("verify", async () => warned((await t.with(async (ds) => await ds.verify())).warnings));
+  await test.step("pull", async () => {
+    await t.repo.write("../plate/b.txt", "b");
+    warned((await t.with((ds) => ds.pull())).warnings);
+  });
+});
