@@ -88,10 +88,11 @@ function isOlder(version: readonly number[], minimum: readonly number[]): boolea
 }
 
 /** Returns the error of a program that never ran. */
-export function startFailure(error: unknown, { kind, program, root }: Program): unknown {
-  // The folder to run in is what Deno did not find.
-  if (error instanceof Deno.errors.NotFound && error.message.includes("No such cwd")) {
-    return new VcsError(`Cannot look into the checkout at "${root}": it is not there`, {
+export function startFailure(error: unknown, { kind, program }: Program): unknown {
+  // Deno says so of the folder to run in, too: that of another checkout may be gone.
+  const missing = error instanceof Deno.errors.NotFound ? /No such cwd '(.+)'/s.exec(error.message)?.[1] : undefined;
+  if (missing !== undefined) {
+    return new VcsError(`Cannot look into the checkout at "${missing}": it is not there`, {
       code: "no-checkout",
       hints: ["Mount its disk", ...(kind === "git" ? ["git worktree unlock PATH && git worktree prune"] : [])],
       cause: error,
