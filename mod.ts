@@ -37,6 +37,7 @@ export { listBackends } from "./engine/commands/backends.ts";
 export type { CommitOptions } from "./engine/commands/commit.ts";
 export type { CommitPlanOptions } from "./engine/commands/commit_plan.ts";
 export type { DropRequest } from "./engine/commands/drop_plan.ts";
+export type { ForgetReport } from "./engine/commands/forget.ts";
 export type { GcRequest, StoreName } from "./engine/commands/gc_input.ts";
 export type { LogOptions } from "./engine/commands/log.ts";
 export type { NewOptions } from "./engine/commands/new.ts";

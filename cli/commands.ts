@@ -174,6 +174,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./recover.ts"),
   },
   {
+    name: "forget-workspace",
+    summary: "Retire a checkout; the branches of its bookmark stay",
+    group: "Tidy",
+    load: () => import("./forget_workspace.ts"),
+  },
+  {
     name: "root",
     summary: "Print the root folder of the dataset",
     group: "Help",

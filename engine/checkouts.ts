@@ -5,6 +5,7 @@
  */
 
 import { join } from "node:path";
+import type { Checkout } from "../vcs/adapter.ts";
 import type { Context } from "./context.ts";
 import { parseWorkspace, type WorkspaceState } from "./files/workspace.ts";
 import { Journal, type OpEntry, seedPins } from "./files/journal.ts";
@@ -15,6 +16,7 @@ import { messageOf } from "./model/errors.ts";
 export interface OtherCheckout {
   /** The dataset root in that checkout. */
   readonly root: string;
+  readonly checkout: Checkout;
   readonly workspace: WorkspaceState;
 }
 
@@ -43,7 +45,7 @@ export async function otherCheckouts(ctx: Context): Promise<OtherCheckout[]> {
       continue;
     }
     try {
-      found.push({ root, workspace: parseWorkspace(text, file) });
+      found.push({ root, checkout, workspace: parseWorkspace(text, file) });
     } catch (error) {
       warn(ctx, `Skipped checkout "${checkout.root}": ${messageOf(error)}`);
     }

@@ -14,6 +14,7 @@ import { type CommitPlanOptions, planCommit } from "./commands/commit_plan.ts";
 import { diff } from "./commands/diff.ts";
 import { bookmarkDrift, vcsDrift } from "./commands/drift.ts";
 import { bookmarkHolders, otherCheckouts } from "./checkouts.ts";
+import type { ForgetReport } from "./commands/forget.ts";
 import { initDataset } from "./commands/init.ts";
 import { log, logOf, type LogOptions } from "./commands/log.ts";
 import type { GcRequest } from "./commands/gc_input.ts";
@@ -132,6 +133,8 @@ export interface DatasetPlans {
   promote(options?: PromoteRequest & CallOptions): Promise<Plan>;
   /** Plans throwing a bookmark away. */
   drop(options: DropRequest & CallOptions): Promise<Plan>;
+  /** Plans forgetting a checkout; by default this one. */
+  forgetWorkspace(id?: string): Promise<Plan>;
 }
 
 /**
@@ -160,7 +163,8 @@ export type AppliedReport =
   | GcReport
   | RepairReport
   | PromoteReport
-  | DropReport;
+  | DropReport
+  | ForgetReport;
 
 /**
  * Options of {@link Dataset.drop}.
@@ -437,6 +441,17 @@ export class Dataset implements AsyncDisposable {
   }
 
   /**
+   * Forgets a checkout: its working state and journal, and the checkout itself where version control has it as one of
+   * several. Branches belong to bookmarks and stay.
+   *
+   * @param id Its workspace id, or the first 8 digits. Default: this checkout, and then this object is of no more use.
+   * @throws {ConfigError} if no live checkout has that id.
+   */
+  async forgetWorkspace(id?: string, options: CallOptions = {}): Promise<ForgetReport> {
+    return await (await import("./commands/forget.ts")).forget(this.#ctx, id, options);
+  }
+
+  /**
    * Lands the bookmark on its upstream branches, then on the trunk bookmark.
    *
    * @throws {MultiObjectError} with the `report`, when something did not land; its code is `partial` when something did.
@@ -524,6 +539,10 @@ export class Dataset implements AsyncDisposable {
         await ctx.refresh();
         return await (await import("./commands/drop_plan.ts")).planDrop(ctx, options);
       },
+      async forgetWorkspace(id) {
+        await ctx.refresh();
+        return await (await import("./commands/forget.ts")).planForget(ctx, id);
+      },
     };
   }
 
@@ -548,6 +567,8 @@ export class Dataset implements AsyncDisposable {
         return await (await import("./commands/promote.ts")).applyPromote(this.#ctx, plan, options);
       case "drop":
         return await (await import("./commands/drop.ts")).applyDrop(this.#ctx, plan, options);
+      case "forget-workspace":
+        return await (await import("./commands/forget.ts")).applyForget(this.#ctx, plan, options);
       default:
         throw new ConfigError(`Cannot apply a plan for "${plan.command}": this tether has no such command`, {
           code: "plan",

@@ -168,6 +168,7 @@ export async function readWorktrees(git: Git, folders: GitFolders): Promise<Work
     worktrees.push({
       root,
       current: root === folders.root,
+      main: index === 0,
       bookmark: branch === null || isParking(branch) ? null : branch,
       head: { branch, commit: /^0*$/.test(commit) ? null : commit },
     });

@@ -108,6 +108,8 @@ export interface Checkout {
   readonly name?: string;
   /** Whether it is the one this adapter was opened in. */
   readonly current: boolean;
+  /** Set for git's main checkout, in which the repository itself lies: it cannot be forgotten. */
+  readonly main?: boolean;
   /** The bookmark it is on, as in {@link Position}: the first one where there are several; `null` for none. */
   readonly bookmark: string | null;
 }

@@ -33,6 +33,8 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     always: ["workspace_id", "workspace_bookmark", "bookmark_head", "no_new_holders", "vcs_head", "history_digest"],
     perAction: {},
   },
+  // It binds to nothing: applying finds the checkout and its files by the id alone (Δ20).
+  "forget-workspace": { always: [], perAction: {} },
   gc: { always: ["workspace_id", "history_digest"], perAction: { "delete-store": [["store_empty"]] } },
   promote: {
     always: ["workspace_id", "workspace_bookmark", "bookmark_head", "manifest_hash"],

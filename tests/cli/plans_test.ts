@@ -77,3 +77,23 @@ Deno.test("[commands 5.9] commit --from-plan takes the selection the plan was ma
   await refuses(l, ["commit", "--from-plan", "p.json", "code", "raw"], /Cannot commit other objects/);
   assert.match(await l.ok(["commit", "--from-plan", "p.json", "code"]), /^ {2}pinned code -> .*\ncommitted /);
 });
+
+Deno.test("[commands 5.20] forget-workspace: shown, saved, applied to the checkout it is about", async () => {
+  await using l = await ahead();
+  const other = await l.repo.worktree("b");
+  await l.ok(["new"], { cwd: other });
+  const text = await Deno.readTextFile(`${other}/.tether/workspace.toml`);
+  const id = (/"([0-9a-f]{8})[0-9a-f]+"/.exec(text)?.[1]) ?? "";
+  assert.match(await l.ok(["forget-workspace", id, "--dry-run"]), /^plan: forget-workspace \(3 write\(s\)\)\n/);
+  await refuses(l, ["forget-workspace", "ffffffff"], /Cannot forget workspace "ffffffff": live checkouts are/);
+  const file = l.beside("f.json");
+  await l.ok(["forget-workspace", id, "--plan", file]);
+  await refuses(l, ["forget-workspace", "ffffffff", "--from-plan", file], /the plan is about/);
+  assert.match(await l.ok(["plan", "check", file]), /the plan for forget-workspace holds/);
+  assert.match(
+    await l.ok(["forget-workspace", "--from-plan", file]),
+    new RegExp(`^forgot workspace ${id}\n {2}deleted `),
+  );
+  const main = await l.json(["forget-workspace"]) as Record<string, unknown>;
+  assert.deepEqual([main["vcs"], main["failed"]], [null, {}]);
+});

@@ -32,6 +32,7 @@ export const READING: readonly (readonly string[])[] = [
   ["promote", "--dry-run"],
   ["repair", "--dry-run"],
   ["recover"],
+  ["forget-workspace", "--dry-run"],
   ["gc"],
   ["drop", "y"],
 ];
@@ -52,6 +53,7 @@ export const WRITING: readonly (readonly string[])[] = [
   ["abandon", "y~1"],
   ["gc", "--no-dry-run"],
   ["drop", "y", "--no-dry-run"],
+  ["forget-workspace"],
 ];
 
 /** Command lines that say nothing about a dataset's content, or make one. */
