@@ -1,0 +1,129 @@
+/**
+ * The world of the model test: two clones of one dataset over an origin, with worktrees, and another dataset, all of them on
+ * the same stores. Made by copying folders, because thousands are needed.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { initDataset } from "../../engine/commands/init.ts";
+import { Dataset } from "../../engine/dataset.ts";
+import { isolate } from "../helpers/repo.ts";
+import { runGit } from "./_git.ts";
+import { exportSystem, gitStore, memoryStore, type Store, type SystemCopy } from "./_stores.ts";
+
+/** The dataset of the clones, and the other one. */
+export const DATASET = "aaaaaaaa";
+/** The dataset that shares their stores. */
+export const OTHER = "bbbbbbbb";
+
+/** A repository with one dataset at its root. */
+export interface Clone {
+  readonly name: string;
+  readonly dataset: string;
+  /** Roots of its checkouts, the main one first. */
+  readonly checkouts: string[];
+}
+
+/** A checkout of a clone. */
+export interface Place {
+  readonly clone: Clone;
+  readonly root: string;
+}
+
+/** Everything there is. */
+export interface World extends AsyncDisposable {
+  readonly outer: string;
+  readonly clones: readonly Clone[];
+  readonly stores: readonly Store[];
+}
+
+/** Returns every checkout. */
+export function placesOf(world: World): Place[] {
+  return world.clones.flatMap((clone) => clone.checkouts.map((root) => ({ clone, root })));
+}
+
+/** Calls `fn` with the dataset of a place, freshly opened. */
+export async function inDataset<T>(root: string, fn: (dataset: Dataset) => Promise<T>): Promise<T> {
+  await using dataset = await Dataset.open(root);
+  return await fn(dataset);
+}
+
+interface Template {
+  readonly folder: string;
+  readonly systems: ReadonlyMap<string, SystemCopy>;
+}
+
+const SYSTEMS = ["m1", "m2"];
+const template = { made: undefined as Promise<Template> | undefined };
+
+/** Makes a world. With `git`, the dataset has an object in a real git repository too. */
+export async function makeWorld(options: { readonly git: boolean }): Promise<World> {
+  const release = await isolate();
+  const { folder, systems } = await (template.made ??= makeTemplate());
+  const outer = await Deno.realPath(await Deno.makeTempDir({ prefix: "tether-model-" }));
+  await run("cp", ["-a", `${folder}/.`, outer]);
+  const stores = SYSTEMS.map((name) => memoryStore(name, systems.get(name)));
+  if (options.git) {
+    const code = await gitStore("code", join(outer, "code"));
+    stores.push(code);
+    await inDataset(join(outer, "one"), async (ds) => {
+      await ds.add({ key: "code", kind: "git", locator: code.locator });
+      await ds.commit({ message: "code" });
+    });
+  }
+  const clone = (name: string, dataset: string): Clone => ({ name, dataset, checkouts: [join(outer, name)] });
+  return {
+    outer,
+    stores,
+    clones: [clone("one", DATASET), clone("two", DATASET), clone("other", OTHER)],
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(outer, { recursive: true });
+      await release();
+    },
+  };
+}
+
+/** Removes what {@link makeWorld} copies from. */
+export async function removeTemplate(): Promise<void> {
+  const made = await template.made;
+  template.made = undefined;
+  if (made) await Deno.remove(made.folder, { recursive: true });
+}
+
+async function makeTemplate(): Promise<Template> {
+  const folder = await Deno.makeTempDir({ prefix: "tether-model-template-" });
+  const stores = SYSTEMS.map((name) => memoryStore(name));
+  await runGit(folder, ["init", "--quiet", "--bare", "--initial-branch=main", "origin.git"]);
+  for (const [name, datasetId] of [["one", DATASET], ["other", OTHER]] as const) {
+    const root = join(folder, name);
+    await runGit(folder, ["init", "--quiet", "--initial-branch=main", name]);
+    await initDataset(root, { datasetId });
+    await inDataset(root, async (ds) => {
+      for (const { name: key, kind, locator } of stores) await ds.add({ key, kind, locator });
+      await ds.commit({ message: "Baseline" });
+    });
+  }
+  // The address is relative, so that it holds in every copy.
+  await runGit(join(folder, "one"), ["remote", "add", "origin", "../origin.git"]);
+  await runGit(join(folder, "one"), ["push", "--quiet", "origin", "main"]);
+  await runGit(folder, ["clone", "--quiet", "origin.git", "two"]);
+  await runGit(join(folder, "two"), ["remote", "set-url", "origin", "../origin.git"]);
+  await inDataset(join(folder, "two"), (ds) => ds.new());
+  // A line of work with a commit of its own, and one with writes that no commit pins.
+  await inDataset(join(folder, "one"), async (ds) => {
+    await ds.new({ bookmark: "x", eager: true });
+    for (const store of stores) await store.write(ds.workspace.workingRefs[store.name] ?? "");
+    await ds.commit({ message: "on x" });
+    await ds.new({ bookmark: "y/z", rev: "main", eager: true });
+    await stores[0]?.write(ds.workspace.workingRefs["m1"] ?? "");
+    await ds.new({ rev: "main" });
+  });
+  const systems = new Map(SYSTEMS.map((name) => [name, exportSystem(name)]));
+  return { folder, systems };
+}
+
+async function run(program: string, args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(program, { args }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+}
