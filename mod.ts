@@ -51,6 +51,7 @@ export type { RepairRequest } from "./engine/commands/repair.ts";
 export type { RestoreRequest } from "./engine/commands/restore_plan.ts";
 export type { StatusOptions } from "./engine/commands/status.ts";
 export type { UndoOptions } from "./engine/commands/undo.ts";
+export type { UpgradeOptions, UpgradeReport } from "./engine/commands/upgrade.ts";
 export type { VerifyOptions } from "./engine/commands/verify.ts";
 export { type EngineEnv, REAL_ENV } from "./engine/env.ts";
 export type { DatasetConfig } from "./engine/files/config.ts";

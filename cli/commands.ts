@@ -180,6 +180,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./forget_workspace.ts"),
   },
   {
+    name: "upgrade",
+    summary: "Bring an older dataset to the format of this tether",
+    group: "Tidy",
+    load: () => import("./upgrade.ts"),
+  },
+  {
     name: "root",
     summary: "Print the root folder of the dataset",
     group: "Help",

@@ -46,9 +46,9 @@ export class Context {
   }
 
   /** Opens the dataset around the current folder, and passes on what it warned about. The engine loads only now. */
-  async dataset(): Promise<Dataset> {
+  async dataset(options: { readonly allowOlder?: boolean } = {}): Promise<Dataset> {
     const { Dataset } = await import("../engine/dataset.ts");
-    const dataset = await Dataset.open(Deno.cwd(), this.call);
+    const dataset = await Dataset.open(Deno.cwd(), { ...this.call, ...options });
     for (const warning of dataset.warnings) this.ui.warning(warning);
     return dataset;
   }

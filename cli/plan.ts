@@ -44,7 +44,7 @@ export function define(command: Command, context: Context): void {
         showPlan(context, plan);
         return;
       }
-      await using dataset = await context.dataset();
+      await using dataset = await context.dataset({ allowOlder: plan.command === "upgrade" });
       await dataset.checkPlan(plan);
       context.showJson(
         () => ({ holds: true, command: plan.command, writes: plan.writes.length, digest: plan.digest() }),

@@ -34,6 +34,8 @@ export interface ContextOptions {
   readonly signal?: AbortSignal;
   /** Milliseconds to wait for the checkout lock; the repository lock waits twice as long. @default {30000} */
   readonly lockTimeoutMs?: number;
+  /** Opens a dataset of an older format too, for `upgrade`. @default {false} */
+  readonly allowOlder?: boolean;
 }
 
 /** What was read of the working tree at one moment. */
@@ -209,7 +211,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
   const root = await requireRoot(start);
   const paths = datasetPaths(root);
   await refuseLinks(paths);
-  const config = await readConfig(root);
+  const config = await readConfig(root, { allowOlder: options.allowOlder ?? false });
   const signal = options.signal === undefined ? {} : { signal: options.signal };
 
   // secrets.toml may name the program, but it is believed only once a program from outside says it is not tracked.

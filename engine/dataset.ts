@@ -34,6 +34,7 @@ import type { RestoreRequest } from "./commands/restore_plan.ts";
 import { setPolicy } from "./commands/set.ts";
 import { snapshot, standingOf } from "./commands/snapshot.ts";
 import { status, type StatusOptions } from "./commands/status.ts";
+import type { UpgradeOptions, UpgradeReport } from "./commands/upgrade.ts";
 import { verify, type VerifyOptions } from "./commands/verify.ts";
 import { type Context, openContext } from "./context.ts";
 import type { EngineEnv } from "./env.ts";
@@ -94,6 +95,11 @@ export interface DatasetOptions {
    */
   readonly lockTimeoutMs?: number;
   /**
+   * Opens a dataset of an older format too. Only {@link Dataset.upgrade} changes it then.
+   * @default {false}
+   */
+  readonly allowOlder?: boolean;
+  /**
    * Clock, ids and environment.
    * @default {REAL_ENV}
    */
@@ -135,6 +141,8 @@ export interface DatasetPlans {
   drop(options: DropRequest & CallOptions): Promise<Plan>;
   /** Plans forgetting a checkout; by default this one. */
   forgetWorkspace(id?: string): Promise<Plan>;
+  /** Plans bringing an older dataset to this tether's format. */
+  upgrade(options?: UpgradeOptions): Promise<Plan>;
 }
 
 /**
@@ -164,7 +172,8 @@ export type AppliedReport =
   | RepairReport
   | PromoteReport
   | DropReport
-  | ForgetReport;
+  | ForgetReport
+  | UpgradeReport;
 
 /**
  * Options of {@link Dataset.drop}.
@@ -435,6 +444,16 @@ export class Dataset implements AsyncDisposable {
     return await (await import("./commands/repair.ts")).repair(this.#ctx, options);
   }
 
+  /**
+   * Brings a dataset of an older format, opened with `allowOlder`, to the one this tether writes, in one commit.
+   *
+   * @throws {ConfigError} if the format is too old, or manifests are not committed.
+   * @throws {MultiObjectError} with the `report` and the code `partial`, when all is written and the commit failed.
+   */
+  async upgrade(options: UpgradeOptions = {}): Promise<UpgradeReport> {
+    return await (await import("./commands/upgrade.ts")).upgrade(this.#ctx, options);
+  }
+
   /** Lists what stores hold of this and other datasets, and the commands that take back what was lost. Changes nothing. */
   async recover(options: { keys?: readonly string[] } & CallOptions = {}): Promise<RecoverReport> {
     return await (await import("./commands/recover.ts")).recover(this.#ctx, options);
@@ -543,6 +562,10 @@ export class Dataset implements AsyncDisposable {
         await ctx.refresh();
         return await (await import("./commands/forget.ts")).planForget(ctx, id);
       },
+      async upgrade(options = {}) {
+        await ctx.refresh();
+        return await (await import("./commands/upgrade_plan.ts")).planUpgrade(ctx, options);
+      },
     };
   }
 
@@ -569,6 +592,8 @@ export class Dataset implements AsyncDisposable {
         return await (await import("./commands/drop.ts")).applyDrop(this.#ctx, plan, options);
       case "forget-workspace":
         return await (await import("./commands/forget.ts")).applyForget(this.#ctx, plan, options);
+      case "upgrade":
+        return await (await import("./commands/upgrade.ts")).applyUpgrade(this.#ctx, plan, options);
       default:
         throw new ConfigError(`Cannot apply a plan for "${plan.command}": this tether has no such command`, {
           code: "plan",

@@ -7,10 +7,11 @@
 
 import { join } from "node:path";
 import type { Context } from "../context.ts";
+import { DATASET_VERSION } from "../files/config.ts";
 import { acquireLock } from "../files/lock.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { redact } from "../model/redact.ts";
-import { CommitStateUnknownError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
+import { CommitStateUnknownError, ConfigError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Plan } from "./plan.ts";
 
@@ -43,8 +44,19 @@ export function withLocks<T>(ctx: Context, options: LockOptions, fn: () => Promi
       })
       : undefined;
     await ctx.refresh();
+    requireFormat(ctx, options.command);
     return await fn();
   });
+}
+
+/** An older dataset that was opened all the same is changed by `upgrade` alone. */
+function requireFormat(ctx: Context, command: string): void {
+  const { version } = ctx.config;
+  if (version === DATASET_VERSION || command === "upgrade") return;
+  throw new ConfigError(
+    `Cannot ${command}: the dataset was opened at version ${version}, and this tether writes ${DATASET_VERSION}`,
+    { code: "version-older", hints: ["tether upgrade"] },
+  );
 }
 
 /** What a finished operation leaves: its journal result, and what the caller wants of it. */

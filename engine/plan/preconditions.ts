@@ -7,6 +7,7 @@
 import type { ObjectBackend } from "../../backends/backend.ts";
 import { withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
+import { readConfig } from "../files/config.ts";
 import { messageOf, renderState, StalePlanError } from "../model/errors.ts";
 import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
 import { type Locator, manifestHash, type Pin, sameContent } from "../model/manifest.ts";
@@ -44,6 +45,7 @@ const REQUIRED: Readonly<Record<string, Required>> = {
     },
   },
   repair: { always: ["workspace_id", "history_digest"], perAction: {} },
+  upgrade: { always: ["config_version"], perAction: {} },
   restore: {
     always: ["workspace_id", "workspace_bookmark", "manifest_hash"],
     perAction: { fork: [["ref_head", "ref_absent"]] },
@@ -132,6 +134,10 @@ async function check(ctx: Context, p: Precondition): Promise<Finding> {
     case "base_state":
     case "pin_state":
       return await checkState(ctx, p);
+    case "config_version": {
+      const { version } = await readConfig(ctx.root, { allowOlder: true });
+      return { holds: version === p.expected, observed: String(version) };
+    }
     case "history_digest": {
       const { digest } = await readHistory(ctx.vcs, { datasetId: ctx.config.datasetId });
       return { holds: digest === p.expected, observed: digest };

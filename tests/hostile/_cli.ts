@@ -33,6 +33,7 @@ export const READING: readonly (readonly string[])[] = [
   ["repair", "--dry-run"],
   ["recover"],
   ["forget-workspace", "--dry-run"],
+  ["upgrade", "--dry-run"],
   ["gc"],
   ["drop", "y"],
 ];
