@@ -99,7 +99,7 @@ export async function positionOf(head: Head, folders: GitFolders): Promise<Posit
 const DETACHED: Blocked = {
   detachedOnly: true,
   reason: "HEAD is detached: a commit made here would be on no branch",
-  hints: ["tether new", "git switch BRANCH"],
+  hints: ["tether new -b NAME", "git switch BRANCH"],
 };
 
 /** Files by which git knows that something is in progress, and how to end it. */

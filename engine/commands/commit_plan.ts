@@ -6,6 +6,7 @@
 
 import { entryOf } from "../files/workspace.ts";
 import { tierOf } from "../../backends/backend.ts";
+import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { capabilitiesOf, scopeOf } from "../kinds.ts";
@@ -75,41 +76,58 @@ export interface CommitPlanOptions extends CallOptions {
   readonly snapshot?: boolean;
 }
 
-/** Refuses while the working copy is not where the workspace's bookmark is (Δ2, L18). Contacts no store. */
-export async function requireOnBookmark(ctx: Context, verb: string): Promise<void> {
+/**
+ * Refuses while the working copy is not where the workspace's bookmark is (Δ2, Δ3, L18). Contacts no store.
+ *
+ * @param doing What cannot be done, such as `commit`.
+ * @param options `hints`: ways out besides those of this refusal.
+ */
+export async function requireOnBookmark(
+  ctx: Context,
+  doing: string,
+  options: { readonly hints?: readonly string[] } = {},
+): Promise<void> {
+  const refuse = (why: string, hints: readonly string[]): never => {
+    throw new StaleWorkingCopyError(`Cannot ${doing}: ${why}`, { hints: [...hints, ...options.hints ?? []] });
+  };
   const { bookmark } = ctx.workspace;
   const here = await ctx.position();
-  if (here.blocked && !here.blocked.detachedOnly) {
-    throw new StaleWorkingCopyError(`Cannot ${verb}: ${here.blocked.reason}`, { hints: here.blocked.hints });
-  }
+  if (here.blocked && !here.blocked.detachedOnly) return refuse(here.blocked.reason, here.blocked.hints);
   if (bookmark === null) {
-    const candidates = here.bookmarks.length > 0 ? here.bookmarks : [ctx.config.trunk];
-    throw new StaleWorkingCopyError(`Cannot ${verb}: this checkout is on no bookmark, so it is read-only`, {
-      hints: [`tether new ${operands(candidates.slice(0, 1))}`, "tether new -b NAME"],
-    });
+    const [first = ctx.config.trunk] = here.bookmarks;
+    return refuse("this checkout is on no bookmark, so it is read-only", [
+      `tether new ${operands([first])}`,
+      "tether new -b NAME",
+    ]);
   }
   if (here.bookmarks.includes(bookmark)) return;
   const target = (await ctx.vcs.bookmarks()).get(bookmark);
   if (target === null) {
-    throw new StaleWorkingCopyError(`Cannot ${verb}: bookmark "${bookmark}" is conflicted, it has several targets`, {
-      hints: [`jj bookmark set ${shellQuote(bookmark)} -r REV`],
-    });
+    return refuse(`bookmark "${bookmark}" is conflicted, it has several targets`, [
+      `jj bookmark set ${shellQuote(bookmark)} -r REV`,
+    ]);
   }
   const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
   if (target === undefined && here.commit !== null) {
-    throw new StaleWorkingCopyError(`Cannot ${verb}: bookmark "${bookmark}" is gone, the working copy is on ${on}`, {
-      hints: [`tether new -b ${shellQuote(bookmark)}`, "tether new"],
-    });
+    return refuse(`bookmark "${bookmark}" is gone, the working copy is on ${on}`, [
+      `tether new -b ${shellQuote(bookmark)}`,
+      ...workHere(here),
+    ]);
   }
   if (ctx.vcs.kind === "jj" && target && here.commit && await ctx.vcs.isAncestor(target, here.commit)) {
-    throw new StaleWorkingCopyError(
-      `Cannot ${verb}: bookmark "${bookmark}" is further back than the commit under the working copy`,
-      { hints: [`tether new --keep ${operands([bookmark])}`] },
-    );
+    return refuse(`bookmark "${bookmark}" is further back than the commit under the working copy`, [
+      `tether new --keep ${operands([bookmark])}`,
+    ]);
   }
-  throw new StaleWorkingCopyError(`Cannot ${verb}: the working copy left bookmark "${bookmark}" for ${on}`, {
-    hints: [`tether new ${operands([bookmark])}`, "tether new"],
-  });
+  refuse(`the working copy left bookmark "${bookmark}" for ${on}`, [
+    `tether new ${operands([bookmark])}`,
+    ...workHere(here),
+  ]);
+}
+
+/** Returns the commands that go on where the working copy is; on no bookmark one must be made. */
+export function workHere(here: Position): string[] {
+  return here.bookmarks.length > 0 ? ["tether new"] : ["tether new -b NAME"];
 }
 
 /** What a selection names: objects that are there, and keys whose removal the commit records (Δ35). */

@@ -14,6 +14,7 @@ import { manifestPath } from "../model/keys.ts";
 import { sameContent } from "../model/manifest.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import type { VcsDrift } from "../reports.ts";
+import { workHere } from "./commit_plan.ts";
 import type { Standing } from "../state.ts";
 
 /** Returns a sentence for each way in which the working copy and the workspace's bookmark disagree. */
@@ -37,9 +38,9 @@ export async function bookmarkDrift(ctx: Context, standing: Standing): Promise<s
       : undefined;
     return [
       renamed === undefined
-        ? `bookmark "${bookmark}" is gone: "tether new -b ${
-          quote(bookmark)
-        }" makes it again, "tether new" works where you are`
+        ? `bookmark "${bookmark}" is gone: "tether new -b ${quote(bookmark)}" makes it again, "${
+          workHere(here)[0]
+        }" works where you are`
         : `bookmark "${bookmark}" is gone, and the working copy is on "${renamed}": if it was renamed, "tether new ${
           quote(renamed)
         }" continues there`,
@@ -47,9 +48,9 @@ export async function bookmarkDrift(ctx: Context, standing: Standing): Promise<s
   }
   const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
   return [
-    `the working copy left bookmark "${bookmark}" for ${on}: "tether new ${
-      quote(bookmark)
-    }" returns, "tether new" works where you are`,
+    `the working copy left bookmark "${bookmark}" for ${on}: "tether new ${quote(bookmark)}" returns, "${
+      workHere(here)[0]
+    }" works where you are`,
   ];
 }
 

@@ -8,6 +8,7 @@
  */
 
 import { ABSENT, type Expected } from "../../backends/backend.ts";
+import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf, type WorkspaceState } from "../files/workspace.ts";
@@ -114,11 +115,13 @@ async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<N
   const heads = Object.fromEntries(
     actionsOf(plan, "fork").flatMap((a) => a.params["head"] ? [[a.key, a.params["head"]]] : []),
   );
-  const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), vcs: (await ctx.position()).record, heads };
+  const left = await ctx.position();
+  const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), vcs: left.record, heads };
   const step = options.parent === undefined ? {} : { parent: options.parent };
   await operate(ctx, { command: "new", plan, pre, ...step }, {
     async run(op) {
       await moveVcs(ctx, target);
+      await warnOfLoss(ctx, left);
       await ctx.env.boundary?.("vcs");
       if (plan.context["keep"] === true) return await keepRefs(ctx, target);
       const decided = decisions(before, plan, target);
@@ -165,6 +168,12 @@ async function moveVcs(ctx: Context, target: NewTarget): Promise<void> {
       move satisfies never;
   }
   await ctx.refresh();
+}
+
+/** A commit made on a detached HEAD is on no branch once HEAD leaves it (L18). */
+async function warnOfLoss(ctx: Context, { blocked, commit }: Position): Promise<void> {
+  if (!blocked?.detachedOnly || commit === null || (await ctx.vcs.vanished([commit])).length === 0) return;
+  ctx.warn(`Commit ${commit.slice(0, 12)} is on no branch any more: "git branch NAME ${commit}" keeps it`);
 }
 
 /** `--keep`: the branches stay as they are; only what they stand for is taken anew from the manifests. */

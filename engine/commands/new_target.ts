@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
 import { ConfigError, StaleWorkingCopyError, VcsError } from "../model/errors.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
@@ -111,17 +112,17 @@ export function checkNewRequest(r: NewRequest): void {
 export async function resolveTarget(ctx: Context, request: NewRequest): Promise<NewTarget> {
   const here = await ctx.position();
   const { rev } = request;
-  if (here.blocked && here.commit !== null && (request.bookmark === undefined && rev === undefined)) {
-    // Staying put during a rebase or merge would bind branches to a commit that is about to change.
-    if (!here.blocked.detachedOnly) {
-      throw new StaleWorkingCopyError(`Cannot start here: ${here.blocked.reason}`, { hints: here.blocked.hints });
-    }
+  // Staying put during a rebase or merge would bind branches to a commit that is about to change, and git leaves none.
+  if (here.blocked && !here.blocked.detachedOnly) {
+    const what = request.bookmark ?? rev;
+    const doing = what === undefined ? "start here" : `go to "${what}"`;
+    throw new StaleWorkingCopyError(`Cannot ${doing}: ${here.blocked.reason}`, { hints: here.blocked.hints });
   }
   const target = request.bookmark !== undefined
     ? await toNewBookmark(ctx, request.bookmark, rev)
     : rev !== undefined
     ? await toRevision(ctx, rev)
-    : stay(ctx, here.bookmarks, request.keep === true);
+    : await stay(ctx, here, request.keep === true);
   const trunk = target.bookmark === ctx.config.trunk;
   if (request.adopt && (trunk || target.bookmark === null)) {
     throw new ConfigError(`Cannot adopt branches on ${trunk ? "the trunk" : "no bookmark"}: it has none of its own`, {
@@ -152,9 +153,32 @@ export async function resolveTarget(ctx: Context, request: NewRequest): Promise<
 
 type Destination = Pick<NewTarget, "bookmark" | "move" | "rev">;
 
-function stay(ctx: Context, here: readonly string[], keep: boolean): Destination {
-  const bookmark = keep ? ctx.workspace.bookmark : choose(ctx, here) ?? ctx.workspace.bookmark;
-  return { bookmark, move: { type: "stay" }, rev: null };
+async function stay(ctx: Context, here: Position, keep: boolean): Promise<Destination> {
+  const own = ctx.workspace.bookmark;
+  const bookmark = keep ? own : choose(ctx, here.bookmarks) ?? own;
+  // jj moves the bookmark along when something is committed; git would leave it where it is.
+  if (bookmark === null || here.bookmarks.includes(bookmark) || ctx.vcs.kind === "jj") {
+    return { bookmark, move: { type: "stay" }, rev: null };
+  }
+  return await comeBack(ctx, here, bookmark);
+}
+
+/** Returns to the bookmark of this checkout where that leaves no commit behind (L18). */
+async function comeBack(ctx: Context, here: Position, bookmark: string): Promise<Destination> {
+  const at = (await ctx.vcs.bookmarks()).get(bookmark);
+  const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
+  if (!at) {
+    throw new StaleWorkingCopyError(`Cannot start here: the working copy is on ${on}, and "${bookmark}" is gone`, {
+      hints: [`tether new -b ${shellQuote(bookmark)}`],
+    });
+  }
+  if (here.bookmarks.length > 0 || here.commit === null || !await ctx.vcs.isAncestor(here.commit, at)) {
+    throw new StaleWorkingCopyError(`Cannot start here: the working copy is on ${on}, not on "${bookmark}"`, {
+      hints: ["tether new -b NAME", `tether new ${operands([bookmark])}`],
+      details: { commit: here.commit, bookmark },
+    });
+  }
+  return { bookmark, move: { type: "switch", bookmark }, rev: here.commit === at ? null : bookmark };
 }
 
 /** The workspace's own bookmark if it is there, else the trunk, else the only one, else none. */

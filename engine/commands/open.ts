@@ -35,6 +35,7 @@ import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports.ts";
 import { staleKeys, workingRefOf } from "../state.ts";
 import { objectAt } from "../revision.ts";
+import { requireOnBookmark } from "./commit_plan.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
 
 /**
@@ -101,6 +102,8 @@ export interface OpenedFacts {
   readonly state: State | null;
   /** Whether a pin holds what is opened. */
   readonly pinned: boolean;
+  /** What is not as it was recorded though it could be opened, such as a pin that is gone; `null` otherwise. */
+  readonly warning: string | null;
 }
 
 /**
@@ -214,7 +217,14 @@ async function openRecorded(
       },
     );
   }
-  return await handleOn(backend, object, { target: { on: "state", state }, readOnly: true, ref: null, ...signal });
+  const target = { on: "state", state } as const;
+  // The state may go at any time now that nothing holds it.
+  const lost = pin
+    ? {
+      warning: `Opened "${key}" ${options.where} without its pin: "${pin.ref}" is gone, "tether repair" makes it again`,
+    }
+    : {};
+  return await handleOn(backend, object, { target, readOnly: true, ref: null, ...lost, ...signal });
 }
 
 /** Opens for reading where this checkout stands: its branch, else the pin, else the recorded state, else the base. */
@@ -245,13 +255,14 @@ async function openReading(ctx: Context, object: ObjectManifest, options: CallOp
 /** Opens for writing on the bookmark's branch, made now if `new` left it pending. */
 async function openWriting(ctx: Context, object: ObjectManifest, options: CallOptions): Promise<OpenedHandle> {
   const { key } = object;
-  await requireWritable(ctx, key);
+  const reading = `tether open --read-only ${operands([key])}`;
+  await requireOnBookmark(ctx, `open "${key}" for writing`, { hints: [reading] });
   const standing = await standingOf(ctx);
   if (staleKeys(standing).includes(key)) {
     throw new StaleWorkingCopyError(
       `Cannot open "${key}" for writing: its branch does not stand for what the bookmark records now`,
       {
-        hints: ["tether new", `tether open --read-only ${operands([key])}`],
+        hints: ["tether new", reading],
       },
     );
   }
@@ -269,39 +280,15 @@ async function openWriting(ctx: Context, object: ObjectManifest, options: CallOp
     return await handleOn(backend, object, { target: { on: "ref", ref: base }, readOnly: false, ref: base, ...signal });
   }
   throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: this checkout has no branch of it`, {
-    hints: ["tether new", `tether open --read-only ${operands([key])}`],
+    hints: ["tether new", reading],
   });
-}
-
-/** Refuses to hand out a branch while the working copy is not on the bookmark it stands for (Δ3). */
-async function requireWritable(ctx: Context, key: string): Promise<void> {
-  const { bookmark } = ctx.workspace;
-  const reading = `tether open --read-only ${operands([key])}`;
-  if (bookmark === null) {
-    throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: this checkout is on no bookmark`, {
-      hints: ["tether new -b NAME", reading],
-    });
-  }
-  const here = await ctx.position();
-  if (here.blocked && !here.blocked.detachedOnly) {
-    throw new StaleWorkingCopyError(`Cannot open "${key}" for writing: ${here.blocked.reason}`, {
-      hints: [...here.blocked.hints, reading],
-    });
-  }
-  if (here.bookmarks.includes(bookmark)) return;
-  const on = here.bookmarks.length > 0 ? here.bookmarks.map((b) => `"${b}"`).join(", ") : "no bookmark";
-  throw new StaleWorkingCopyError(
-    `Cannot open "${key}" for writing: the working copy left bookmark "${bookmark}" for ${on}`,
-    {
-      hints: [`tether new ${operands([bookmark])}`, "tether new", reading],
-    },
-  );
 }
 
 /** Makes the branch that `new` decided on and left pending; returns it. Objects of its branch space switch with it. */
 export function materializeFork(ctx: Context, key: string, options: CallOptions = {}): Promise<string> {
   return withLocks(ctx, { command: "open", repository: true, ...pickSignal(options) }, async () => {
-    await requireWritable(ctx, key);
+    const reading = `tether open --read-only ${operands([key])}`;
+    await requireOnBookmark(ctx, `open "${key}" for writing`, { hints: [reading] });
     const object = ctx.object(key);
     const ready = entryOf(ctx.workspace.workingRefs, key);
     const name = entryOf(ctx.workspace.pendingForks, key);
@@ -415,7 +402,12 @@ async function backendFor(ctx: Context, object: ObjectManifest, access: "read" |
 async function handleOn(
   backend: ObjectBackend,
   object: ObjectManifest,
-  options: CallOptions & { readonly target: Target; readonly readOnly: boolean; readonly ref: string | null },
+  options: CallOptions & {
+    readonly target: Target;
+    readonly readOnly: boolean;
+    readonly ref: string | null;
+    readonly warning?: string;
+  },
 ): Promise<OpenedHandle> {
   const { target } = options;
   let handle: Handle;
@@ -430,6 +422,7 @@ async function handleOn(
     ref: options.ref,
     state: target.on === "pin" || target.on === "state" ? object.state : null,
     pinned: target.on === "pin",
+    warning: options.warning ?? null,
   };
   return {
     ...facts,

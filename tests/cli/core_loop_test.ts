@@ -56,7 +56,14 @@ Deno.test("[commands 8.1, 8.3] the core loop over files and git, as a user types
     assert.equal(handle["object"], "code");
     assert.equal(handle["ref"], "tether.ws.0a1b2c3d.relabel");
     assert.equal(handle["read_only"], false);
-    assert.match(await l.ok(["open", "code"]), new RegExp(`^${l.beside("code")}@[0-9a-f]{40}\n$`));
+    assert.equal(handle["warning"], null);
+    const opened = await l.tether(["open", "code"]);
+    assert.match(opened.stdout, new RegExp(`^${l.beside("code")}@[0-9a-f]{40}\n$`));
+    assert.equal(
+      opened.stderr,
+      'note: write to branch "tether.ws.0a1b2c3d.relabel"\n' +
+        `hint: git -C ${l.beside("code")} switch tether.ws.0a1b2c3d.relabel\n`,
+    );
     assert.equal(await l.ok(["open", "raw/plate1"]), `${l.beside("plate")}\n`);
   });
 

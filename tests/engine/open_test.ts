@@ -56,6 +56,8 @@ Deno.test("[commands 5.11] a pin that moved is never opened; one that is gone fa
   system?.tags.delete(ref);
   const opened = await t.with((ds) => ds.open("a", { rev: "HEAD" }));
   assert.equal(opened.pinned, false);
+  assert.match(opened.warning ?? "", /^Opened "a" at revision "HEAD" without its pin: .* is gone, "tether repair" /);
+  assert.equal(opened.toJSON()["warning"], opened.warning);
   assert.deepEqual((await t.with(async (ds) => await ds.verify())).entries.map((e) => e.status), ["missing"]);
   system?.snapshots.delete(`${t.system("a")}:s0`);
   await assert.rejects(t.with((ds) => ds.open("a", { rev: "HEAD" })), StateGoneError);
