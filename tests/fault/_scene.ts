@@ -68,8 +68,11 @@ const OBJECTS = {
 export type Key = keyof typeof OBJECTS;
 
 /** Makes a dataset with a git repository `code`, files `plate`, an Icechunk repository `img` and a Lance table `feat`. */
-export async function scene(keys: readonly Key[] = ["code", "plate", "img", "feat"]): Promise<Scene> {
-  const repo = await tempRepo();
+export async function scene(
+  keys: readonly Key[] = ["code", "plate", "img", "feat"],
+  { makeRepo = tempRepo }: { readonly makeRepo?: () => Promise<TempRepo> } = {},
+): Promise<Scene> {
+  const repo = await makeRepo();
   const at = (name: string) => `${repo.outer}/${name}`;
   const kept = `${repo.outer}-kept`;
   let written = 0;

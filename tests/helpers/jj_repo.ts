@@ -6,7 +6,7 @@
 
 import { dirname, join } from "node:path";
 import { jjPath } from "../../scripts/jj.ts";
-import { isolate } from "./repo.ts";
+import { isolate, plainGit, type TempRepo } from "./repo.ts";
 
 /** Whether jj is there; without it the tests that need it are ignored, which the runner counts and CI refuses. */
 export const HAS_JJ: boolean = isFile(jjPath());
@@ -76,6 +76,11 @@ export async function tempJjRepo(options: TempJjRepoOptions = {}): Promise<TempJ
   if (options.files === undefined) await repo.jj(["bookmark", "create", "main", "-r", "@"]);
   else await repo.commit("base", options.files);
   return repo;
+}
+
+/** Returns a jj repository where a git one is asked for: its git commands are for other repositories, by their folder. */
+export function asTempRepo(repo: TempJjRepo): TempRepo {
+  return { ...repo, git: plainGit, worktree: repo.workspace };
 }
 
 function repoAt(

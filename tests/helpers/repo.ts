@@ -65,7 +65,7 @@ export async function tempRepo(options: TempRepoOptions = {}): Promise<TempRepo>
   const repo: TempRepo = {
     path,
     outer,
-    git: (args, call) => git(args, { cwd: path, ...call }),
+    git: (args, call) => plainGit(args, { cwd: path, ...call }),
     async write(name, content) {
       const target = join(path, name);
       await Deno.mkdir(dirname(target), { recursive: true });
@@ -92,12 +92,13 @@ export async function tempRepo(options: TempRepoOptions = {}): Promise<TempRepo>
     },
   };
   const format = `--object-format=${options.objectFormat ?? "sha1"}`;
-  await git(["init", "--quiet", format, `--initial-branch=${options.branch ?? "main"}`, path], { cwd: outer });
+  await plainGit(["init", "--quiet", format, `--initial-branch=${options.branch ?? "main"}`, path], { cwd: outer });
   if (options.files !== undefined) await repo.commit("base", options.files);
   return repo;
 }
 
-async function git(args: readonly string[], options: GitCallOptions): Promise<string> {
+/** Runs git as {@link TempRepo.git} does, in the folder that the options name. */
+export async function plainGit(args: readonly string[], options: GitCallOptions = {}): Promise<string> {
   const output = await new Deno.Command("git", {
     args: [...args],
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

@@ -12,6 +12,7 @@ import { CloneIndexes } from "../../engine/files/indexes.ts";
 import { Journal } from "../../engine/files/journal.ts";
 import { datasetPaths } from "../../engine/files/layout.ts";
 import { ManifestStore } from "../../engine/files/manifests.ts";
+import { asTempRepo, type TempJjRepo, tempJjRepo, type TempJjRepoOptions } from "../helpers/jj_repo.ts";
 import { type TempRepo, tempRepo, type TempRepoOptions } from "../helpers/repo.ts";
 import type { Side } from "./_peer.ts";
 import { backendOf, type Kind, makeStores, type Store, type Stores } from "./_stores.ts";
@@ -36,6 +37,11 @@ export interface Lab extends AsyncDisposable {
   pinIdOf(store: Store): Promise<string>;
 }
 
+/** A lab in a jj repository, whose git commands are for the stores. */
+export interface JjLab extends Lab {
+  readonly jj: TempJjRepo;
+}
+
 /** Options of {@link lab}. */
 export interface LabOptions extends TempRepoOptions {
   /** @default {["git"]} */
@@ -46,7 +52,19 @@ export interface LabOptions extends TempRepoOptions {
 
 /** Makes stores and a dataset on them. */
 export async function lab(maker: Side, options: LabOptions = {}): Promise<Lab> {
-  const repo = await tempRepo(options);
+  return await labIn(await tempRepo(options), maker, options);
+}
+
+/** As {@link lab}, in a jj repository. */
+export async function jjLab(
+  maker: Side,
+  options: Pick<LabOptions, "kinds" | "commit"> & TempJjRepoOptions = {},
+): Promise<JjLab> {
+  const jj = await tempJjRepo(options);
+  return { ...await labIn(asTempRepo(jj), maker, options), jj };
+}
+
+async function labIn(repo: TempRepo, maker: Side, options: Pick<LabOptions, "kinds" | "commit">): Promise<Lab> {
   try {
     const stores = await makeStores(repo, maker, options.kinds ?? ["git"]);
     const root = repo.path;
@@ -64,7 +82,11 @@ export async function lab(maker: Side, options: LabOptions = {}): Promise<Lab> {
 export async function labAt(repo: TempRepo, root: string, stores: Stores): Promise<Lab> {
   const id = /^id = "([0-9a-f]{8})"$/m.exec(await Deno.readTextFile(join(root, "tether.toml")))?.[1];
   assert.ok(id);
-  const shared = await repo.git(["rev-parse", "--path-format=absolute", "--git-common-dir"], { cwd: root });
+  const jj = join(root, ".jj", "repo");
+  const shared = await Deno.stat(jj).then(
+    () => jj,
+    () => repo.git(["rev-parse", "--path-format=absolute", "--git-common-dir"], { cwd: root }),
+  );
   const manifests = async () => (await new ManifestStore(root).read()).objects;
   return {
     repo,

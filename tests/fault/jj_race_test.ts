@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { asTempRepo, HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
+import { type Call, REFUSED } from "./_call.ts";
+import { type Ended, endOf, type Key, type Scene, scene, victim } from "./_scene.ts";
+
+const commit = (message: string): Call => ({ command: "commit", options: { message } });
+const gc: Call = { command: "gc", options: { releaseForeign: true } };
+
+function test(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
+  Deno.test({ name, ignore: !HAS_JJ, fn });
+}
+
+interface JjScene extends Scene {
+  readonly jj: TempJjRepo;
+}
+
+async function jjScene(keys: readonly Key[], colocated = true): Promise<JjScene> {
+  const jj = await tempJjRepo({ colocated });
+  return { ...await scene(keys, { makeRepo: () => Promise.resolve(asTempRepo(jj)) }), jj };
+}
+
+/** Expects full success or a refusal by one of some codes; returns whether it succeeded. */
+function succeeded(end: Ended, codes: readonly string[]): boolean {
+  if (end.code === 0) return true;
+  assert.equal(end.code, REFUSED, end.stderr);
+  assert.ok(codes.includes(end.stderr.split(":")[0] ?? ""), end.stderr);
+  return false;
+}
+
+/** Asserts that a checkout is whole: nothing unfinished, nothing lost, no pin that nothing names. */
+async function assertWhole(s: Scene, root: string): Promise<void> {
+  await s.with(async (ds) => {
+    assert.deepEqual((await ds.status({ snapshot: true })).objects.filter((o) => o.error !== null), []);
+    assert.deepEqual((await ds.ops({ limit: 100 })).ops.filter((o) => o.status !== "done"), []);
+    const all = await ds.verify({ allHistory: true, deep: true });
+    assert.deepEqual(all.entries.filter((e) => e.status !== "ok"), []);
+    assert.deepEqual((await ds.gc({ releaseForeign: true })).actions.filter((a) => a.op === "unpin"), []);
+  }, root);
+}
+
+/** Everything that is written to is recorded by the commit that a checkout stands on. */
+async function assertRecorded(s: Scene, root: string): Promise<void> {
+  const { objects } = await s.with((ds) => ds.status({ snapshot: true }), root);
+  assert.deepEqual(objects.filter((o) => o.state !== "clean"), []);
+}
+
+test("[L37, L32] two processes at once on jj: each does all of its work or refuses, and the dataset is whole", async (t) => {
+  await using s = await jjScene(["code", "img"]);
+  await t.step("commit and commit in one checkout", async () => {
+    await s.write();
+    const ended = await Promise.all(["one", "two"].map((message) => endOf(victim(s.root, commit(message)))));
+    assert.ok(ended.every((end) => succeeded(end, [])));
+    await assertRecorded(s, s.root);
+    await assertWhole(s, s.root);
+  });
+  await t.step("commit and gc in one checkout", async () => {
+    await s.write();
+    const [first, second] = await Promise.all([commit("three"), gc].map((call) => endOf(victim(s.root, call))));
+    assert.ok(first && second && succeeded(first, []));
+    succeeded(second, ["stale-plan"]);
+    await assertRecorded(s, s.root);
+    await assertWhole(s, s.root);
+  });
+  const other = await s.jj.workspace("other");
+  await s.with(async (ds) => void await ds.new({ rev: "other", eager: true }), other);
+  for (const [name, theirs] of [["commit", commit("theirs")], ["gc", gc]] as const) {
+    await t.step(`commit and ${name} in two workspaces`, async () => {
+      for (const root of [s.root, other]) await s.write(root);
+      const calls = [endOf(victim(s.root, commit("ours"))), endOf(victim(other, theirs))];
+      const [first, second] = await Promise.all(calls);
+      assert.ok(first && second && succeeded(first, []));
+      assert.ok(succeeded(second, name === "gc" ? ["stale-plan"] : []) || name === "gc");
+      await assertRecorded(s, s.root);
+      if (name === "commit") await assertRecorded(s, other);
+      for (const root of [s.root, other]) await assertWhole(s, root);
+    });
+  }
+});
+
+test("[L17, L37] commits beside jj's own commands: both are kept, and what ran at the same time jj merges", async (t) => {
+  for (const colocated of [true, false]) {
+    await t.step(colocated ? "colocated" : "not colocated", async () => {
+      await using s = await jjScene(["code"], colocated);
+      for (let round = 0; round < 2; round++) {
+        await s.write();
+        const child = endOf(victim(s.root, commit(`round ${round}`)));
+        let running = true;
+        const ended = child.finally(() => running = false);
+        let said = 0;
+        while (running) {
+          await s.repo.write("notes", `${said}`);
+          // It fails where its own lock or a stale working copy stops it; nothing may come of that.
+          await s.jj.jj(["describe", `--message=said ${said++}`], { mayFail: true });
+        }
+        const end = await ended;
+        await s.jj.jj(["workspace", "update-stale"], { mayFail: true });
+        await s.jj.jj(["status"]);
+        if (!succeeded(end, ["divergent-operations", "stale-working-copy", "vcs"])) {
+          // What was pinned stays named by an unfinished operation or a manifest until the same command is done.
+          assert.deepEqual((await s.with((ds) => ds.gc())).actions.filter((a) => a.op === "unpin"), []);
+          await s.with((ds) => ds.commit({ message: `round ${round} again` }));
+        }
+        await assertRecorded(s, s.root);
+        const all = await s.with(async (ds) => await ds.verify({ allHistory: true }));
+        assert.deepEqual(all.entries.filter((e) => e.status !== "ok"), []);
+        assert.equal(await s.jj.jj(["log", "--no-graph", "-r", "conflicts()", "-T", "commit_id"]), "");
+      }
+    });
+  }
+});
+
+test("[L37] killed between jj's part of a writing command and the rest: nothing is lost, and the same command finishes", async (t) => {
+  await using s = await jjScene(["code"]);
+  interface Case {
+    readonly call: Call;
+    readonly prepare: () => Promise<unknown>;
+    /** Boundaries before and after jj is asked. */
+    readonly kills: RegExp;
+  }
+  const cases: Readonly<Record<string, Case>> = {
+    commit: { call: commit("Second"), prepare: () => s.write(), kills: /^(manifests|vcs-commit)$/ },
+    "new --eager": {
+      call: { command: "new", options: { bookmark: "x", eager: true } },
+      prepare: () => s.write(),
+      kills: /^(journal|vcs|workspace)$/,
+    },
+    gc: {
+      call: gc,
+      kills: /^unpin /,
+      prepare: async () => {
+        await s.write();
+        await s.with((ds) => ds.commit({ message: "gone" }));
+        const gone = await s.jj.id("@-");
+        await s.jj.jj(["bookmark", "set", "x", "-r", "@--", "--allow-backwards"]);
+        await s.jj.jj(["new", "@--"]);
+        await s.jj.jj(["abandon", gone]);
+      },
+    },
+  };
+  for (const [name, { call, prepare, kills }] of Object.entries(cases)) {
+    await prepare();
+    await s.remember();
+    const whole = await endOf(victim(s.root, call));
+    assert.equal(whole.code, 0, whole.stderr);
+    const boundaries = whole.stdout.split("\n").filter((boundary) => kills.test(boundary));
+    assert.ok(boundaries.length > 0);
+    const after = await s.refs();
+    for (const boundary of boundaries) {
+      await t.step(`${name}: killed at "${boundary}"`, async () => {
+        await s.rewind();
+        const { signal } = await endOf(victim(s.root, call, boundary));
+        assert.equal(signal, "SIGKILL");
+        await s.with(async (ds) => {
+          await ds.status();
+          const all = await ds.verify({ allHistory: true });
+          assert.deepEqual(all.entries.filter((e) => e.status !== "ok"), []);
+        });
+        const again = await endOf(victim(s.root, call));
+        // A bookmark that was made before the end is there: the way on is to join it.
+        if (again.code !== 0) {
+          assert.ok(name === "new --eager" && !succeeded(again, ["bookmark-exists"]), again.stderr);
+          await s.with((ds) => ds.new({ rev: "x", eager: true }));
+        }
+        assert.deepEqual(await s.refs(), after);
+        const all = await s.with(async (ds) => await ds.verify({ allHistory: true, deep: true }));
+        assert.deepEqual(all.entries.filter((e) => e.status !== "ok"), []);
+      });
+    }
+    await s.rewind();
+    assert.equal((await endOf(victim(s.root, call))).code, 0);
+  }
+});
