@@ -216,7 +216,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
 
   // secrets.toml may name the program, but it is believed only once a program from outside says it is not tracked.
   const outside = programsOf(undefined, env);
-  const first: VcsOptions = { prefer: config.prefer, programs: outside, cacheDir: paths.cache, ...signal };
+  const first: VcsOptions = { prefer: config.prefer, programs: outside, remember: true, ...signal };
   let vcs = await detectVcs(root, first);
   try {
     await refuseTracked(paths, vcs);
@@ -227,10 +227,11 @@ export async function openContext(start: string, options: ContextOptions = {}): 
       vcs = await detectVcs(root, { ...first, programs: programsOf(secrets.vcs, env) });
     }
     await ensureGitignore(root, "complete");
-    const cacheDir = await usableCache(paths);
     const manifests = new ManifestStore(root);
     const workspaceFile = new WorkspaceFile(root, env.randomHex);
     const { objects, broken } = await manifests.read();
+    const workspace = await workspaceFile.read();
+    const cacheDir = workspaceFile.persistent ? await usableCache(paths, workspace.workspaceId) : undefined;
     const context: Context = new Context({
       root,
       paths,
@@ -240,7 +241,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
       manifests,
       workspaceFile,
       lockTimeoutMs: options.lockTimeoutMs ?? 30_000,
-      view: { objects, broken, workspace: await workspaceFile.read() },
+      view: { objects, broken, workspace },
       backends: new BackendPool({
         committed: config.backends,
         secrets,

@@ -47,6 +47,11 @@ export function isLocalVariable(name: string): boolean {
   return LOCAL_VARIABLES.has(name) || /^GIT_CONFIG_(KEY|VALUE)_/.test(name);
 }
 
+/** Returns the folder of caches in a repository's own folder, which no commit can bring (L40). */
+export function cacheFolder(sharedDir: string): string {
+  return join(sharedDir, "tether-cache");
+}
+
 /** Banners by program file, for this process. */
 const known = new Map<string, string>();
 

@@ -511,8 +511,12 @@ export interface VcsOptions {
   readonly prefer?: string;
   /** Programs chosen by secrets.toml or the environment; by name from PATH when absent. */
   readonly programs?: { readonly git?: string; readonly jj?: string };
-  /** Where to remember which version a program has, such as `.tether/cache`. Without it each process asks once. */
-  readonly cacheDir?: string;
+  /**
+   * Remembers in the repository's own folder, where no clone brings anything, which version a program has. Without it each
+   * process asks once.
+   * @default {false}
+   */
+  readonly remember?: boolean;
   /** Stops reads. */
   readonly signal?: AbortSignal;
 }

@@ -22,6 +22,7 @@ import {
   readStaged,
   readVanished,
 } from "./_git_history.ts";
+import { cacheFolder } from "./_program.ts";
 import { Git } from "./_git_process.ts";
 import {
   BRANCH_PREFIX,
@@ -67,8 +68,16 @@ export async function openGit(
   options: VcsOptions,
 ): Promise<VcsAdapter> {
   const git = new Git(options.programs?.git ?? "git", places.vcsRoot, options);
-  await git.checkVersion(options.cacheDir);
-  return new GitAdapter(git, await readFolders(git), places.datasetRoot);
+  let folders: GitFolders;
+  try {
+    folders = await readFolders(git);
+  } catch (error) {
+    // One that is too old says so first.
+    await git.checkVersion(undefined);
+    throw error;
+  }
+  await git.checkVersion(options.remember ? cacheFolder(folders.commonDir) : undefined);
+  return new GitAdapter(git, folders, places.datasetRoot);
 }
 
 class GitAdapter implements VcsAdapter {

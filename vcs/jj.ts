@@ -33,6 +33,7 @@ import {
 } from "./_jj_moves.ts";
 import { currentOperation, readWorkspaceState } from "./_jj_operations.ts";
 import { bookmarksHere, commitUnder, positionOf, staleness } from "./_jj_position.ts";
+import { cacheFolder } from "./_program.ts";
 import { Jj } from "./_jj_process.ts";
 import { JjSettings } from "./_jj_settings.ts";
 import { JjTrees } from "./_jj_trees.ts";
@@ -69,9 +70,10 @@ export async function openJj(
   const repoDir = await findRepo(root);
   const gitDir = await findStore(repoDir);
   const git = new Git(options.programs?.git ?? "git", root, { ...options, gitDir });
-  await Promise.all([jj.checkVersion(options.cacheDir), git.checkVersion(options.cacheDir)]);
+  const cacheDir = options.remember ? cacheFolder(repoDir) : undefined;
+  await Promise.all([jj.checkVersion(cacheDir), git.checkVersion(cacheDir)]);
   const location = { root, rel: relative(root, places.datasetRoot) || ".", sharedDir: repoDir, storeDir: gitDir };
-  return new JjAdapter(jj, git, { location, settings: new JjSettings(jj, options.cacheDir) });
+  return new JjAdapter(jj, git, { location, settings: new JjSettings(jj, cacheDir) });
 }
 
 class JjAdapter implements VcsAdapter {

@@ -91,13 +91,15 @@ export async function makeFolder(root: string, folder: string): Promise<void> {
 }
 
 /**
- * Refuses a dataset whose own folders or lock are symbolic links: a clone could aim them at anything (L40). A linked
- * `cache` is merely not used.
+ * Refuses a dataset whose own folders or files are symbolic links: a clone could aim them at anything, and what is appended
+ * to a link is written elsewhere (L40). A linked `cache` is merely not used; `secrets.toml` is only read, and a user may
+ * keep it elsewhere.
  *
  * @throws {ConfigError} naming the link.
  */
 export async function refuseLinks(paths: DatasetPaths): Promise<void> {
-  for (const path of [dirname(paths.objects), paths.objects, paths.listings, paths.lock]) {
+  const { objects, listings, lock, journal, workspace, config } = paths;
+  for (const path of [dirname(objects), objects, listings, lock, journal, workspace, config]) {
     let link: boolean;
     try {
       link = (await Deno.lstat(path)).isSymlink;
@@ -122,11 +124,19 @@ async function nearestExisting(folder: string): Promise<string> {
   }
 }
 
-/** Returns the cache folder, made when missing; `undefined` when it cannot be written or is a link, which costs speed only. */
-export async function usableCache(paths: DatasetPaths): Promise<string | undefined> {
+/**
+ * Returns the cache folder, or one checkout's own inside it, made when missing; `undefined` when it cannot be written or is a
+ * link, which costs speed only. What is read back goes into a checkout's own: a clone cannot bring one, for the id that
+ * names it is made at random on this side (L40).
+ */
+export async function usableCache(paths: DatasetPaths, workspaceId?: string): Promise<string | undefined> {
   try {
     await Deno.mkdir(paths.cache, { recursive: true });
-    return (await Deno.lstat(paths.cache)).isDirectory ? paths.cache : undefined;
+    if (!(await Deno.lstat(paths.cache)).isDirectory) return undefined;
+    if (workspaceId === undefined) return paths.cache;
+    const own = join(paths.cache, workspaceId);
+    await Deno.mkdir(own, { recursive: true });
+    return own;
   } catch (error) {
     if (isReadOnly(error) || error instanceof Deno.errors.AlreadyExists) return undefined;
     throw error;
@@ -176,6 +186,7 @@ export async function sweepTemporary(paths: DatasetPaths, now: Date): Promise<vo
   for (const folder of [dirname(paths.workspace), paths.cache]) {
     let entries: Deno.DirEntry[];
     try {
+      if (!(await Deno.lstat(folder)).isDirectory) continue;
       entries = await Array.fromAsync(Deno.readDir(folder));
     } catch {
       // Nothing there, or nothing that can be read: nothing to sweep.

@@ -80,8 +80,11 @@ Deno.test("[L26] a tree that cannot be written is left alone, and init says so",
   });
 });
 
+const LINKABLE = ["objects", "listings", "lock", "ops.jsonl", "workspace.toml"].map((name) => `.tether/${name}`);
+LINKABLE.push(".tether", "tether.toml");
+
 Deno.test("[L40] links in a clone lead nowhere", async (t) => {
-  for (const path of [".tether", ".tether/objects", ".tether/listings", ".tether/lock"]) {
+  for (const path of LINKABLE) {
     await t.step(`${path} as a link is refused`, () =>
       inTempDir(async (folder) => {
         const root = join(folder, "ds");

@@ -48,6 +48,13 @@ export function readToml(
   try {
     return fromParser(parse(normalizeToml(text), { integersAsBigInt: true })) as TomlTable;
   } catch (error) {
+    if (error instanceof TooDeep) {
+      throw new ConfigError(`Cannot read "${name}": it is nested deeper than ${MAX_DEPTH} levels`, {
+        code: "toml",
+        hints: mendHints(name),
+        details: { file: name },
+      });
+    }
     if (!(error instanceof TomlError)) throw error;
     if (hasConflictMarkers(text)) throw conflictError(name, error);
     // Only the first line: the rest quotes the document, which may hold credentials.
@@ -211,13 +218,19 @@ function quote(text: string): string {
   return `"${escaped}"`;
 }
 
-function fromParser(value: unknown): TomlValue {
+/** Tables and arrays within each other; what is deeper would overflow the stack of those who walk it. */
+const MAX_DEPTH = 200;
+
+class TooDeep extends Error {}
+
+function fromParser(value: unknown, depth = 0): TomlValue {
+  if (depth > MAX_DEPTH) throw new TooDeep();
   if (typeof value === "bigint") return integer(value);
   if (typeof value === "number") return new Float(value);
-  if (Array.isArray(value)) return value.map(fromParser);
+  if (Array.isArray(value)) return value.map((item) => fromParser(item, depth + 1));
   if (typeof value === "object" && value !== null && !(value instanceof TomlDate)) {
     // The parser's tables have no prototype; entries keep a key such as "__proto__" an ordinary one.
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromParser(item)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromParser(item, depth + 1)]));
   }
   return value as string | boolean | TomlDate;
 }

@@ -119,7 +119,12 @@ export interface WriteJsonOptions {
  * ```
  */
 export function parseJson(text: string): Json {
-  return JSON.parse(text, reviveExact as (key: string, value: unknown) => unknown) as Json;
+  try {
+    return JSON.parse(text, reviveExact as (key: string, value: unknown) => unknown) as Json;
+  } catch (error) {
+    if (error instanceof RangeError) throw new SyntaxError("it is nested too deep", { cause: error });
+    throw error;
+  }
 }
 
 function reviveExact(_key: string, value: unknown, context?: { source?: string }): unknown {

@@ -148,7 +148,7 @@ Deno.test("every variable git calls local is kept from it, the user's configurat
   assert.equal(seen.get("GIT_CONFIG_GLOBAL"), "/dev/null");
   assert.equal(seen.get("GIT_TERMINAL_PROMPT"), "0");
   const args = (await Deno.readTextFile(`${dump}.args`)).split("\n");
-  const settings = args.slice(0, args.indexOf("rev-parse")).filter((arg) => arg !== "-c");
+  const settings = args.slice(0, args.indexOf("--version")).filter((arg) => arg !== "-c");
   assert.deepEqual(settings, [
     "color.ui=never",
     "log.showSignature=false",

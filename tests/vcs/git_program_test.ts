@@ -23,14 +23,14 @@ async function versionCalls(repo: TempRepo): Promise<number> {
 /** Opens and closes an adapter in a new process. */
 async function openElsewhere(
   folder: string,
-  options: { readonly git: string; readonly cacheDir: string },
+  options: { readonly git: string; readonly scripts: string },
 ): Promise<void> {
   const code = `import { detectVcs } from ${JSON.stringify(import.meta.resolve("../../vcs/detect.ts"))};
-    const a = await detectVcs(Deno.args[0], { programs: { git: Deno.args[1] }, cacheDir: Deno.args[2] });
+    const a = await detectVcs(Deno.args[0], { programs: { git: Deno.args[1] }, remember: true });
     await a.position(); await a[Symbol.asyncDispose]();`;
-  const file = join(options.cacheDir, "..", "open.ts");
+  const file = join(options.scripts, "open.ts");
   await Deno.writeTextFile(file, code);
-  const args = ["run", "-A", "--no-lock", file, folder, options.git, options.cacheDir];
+  const args = ["run", "-A", "--no-lock", file, folder, options.git];
   const { success, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
   assert.ok(success, new TextDecoder().decode(stderr));
 }
@@ -61,28 +61,25 @@ Deno.test("a git older than 2.38.0 is refused by its version, and a banner witho
   }
 });
 
-Deno.test("the version is asked once for a program's file: in memory, and across processes with a cache folder", async () => {
+Deno.test("the version is asked once for a program's file: in memory, and across processes where the repository can be written", async () => {
   await using repo = await tempRepo({ files: { a: "1" } });
   const git = await fakeGit(repo, "git version 2.99.0");
-  const cacheDir = join(repo.outer, "cache");
-  for (let i = 0; i < 2; i++) await openElsewhere(repo.path, { git, cacheDir: await made(cacheDir) });
+  const elsewhere = () => openElsewhere(repo.path, { git, scripts: repo.outer });
+  for (let i = 0; i < 2; i++) await elsewhere();
   assert.equal(await versionCalls(repo), 1);
   await fakeGit(repo, "git version 2.99.0 again");
-  await openElsewhere(repo.path, { git, cacheDir });
+  await elsewhere();
   assert.equal(await versionCalls(repo), 2, "another file, asked again");
-  await Deno.writeTextFile(join(cacheDir, "git-version.json"), '{"file":');
-  await openElsewhere(repo.path, { git, cacheDir });
+  await Deno.writeTextFile(join(repo.path, ".git/tether-cache/git-version.json"), '{"file":');
+  await elsewhere();
   assert.equal(await versionCalls(repo), 3, "a torn cache counts as none");
+  await Deno.remove(join(repo.path, ".git/tether-cache"), { recursive: true });
+  await Deno.writeTextFile(join(repo.path, ".git/tether-cache"), "");
   for (let i = 0; i < 3; i++) {
-    await using _adapter = await detectVcs(repo.path, { programs: { git }, cacheDir: "/nonexistent/cache" });
+    await using _adapter = await detectVcs(repo.path, { programs: { git }, remember: true });
   }
   assert.equal(await versionCalls(repo), 4, "once in this process, though nothing can be written");
 });
-
-async function made(folder: string): Promise<string> {
-  await Deno.mkdir(folder, { recursive: true });
-  return folder;
-}
 
 Deno.test("a git that is not there or not executable is said so, with the ways to name one", async () => {
   await using repo = await tempRepo({ files: { a: "1" } });
