@@ -98,7 +98,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
         gc: released ? released.toJSON() : null,
         ...(trouble ? { failed: messageOf(trouble) } : {}),
       };
-      return { result, value: undefined };
+      return { result, value: undefined, failures: [trouble] };
     },
   });
   return finish(ctx, { bookmark, leave: typeof leave === "string" ? leave : null, commits, released, trouble });

@@ -75,7 +75,7 @@ export async function applyPlannedGc(
     await operate(ctx, spec, {
       async run(op) {
         await run.apply(op, options);
-        return { result: run.result(), value: undefined };
+        return { result: run.result(), value: undefined, failures: run.failed.values() };
       },
     });
   }

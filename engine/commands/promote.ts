@@ -73,14 +73,15 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Pr
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), base_states: bases };
     await operate(ctx, { command: "promote", plan, pre }, {
       async run(op) {
-        await land(ctx, op, { plan, landed, actions: merges, verb: "merge" });
+        const failures: Error[] = [];
+        await land(ctx, op, { plan, landed, failures, actions: merges, verb: "merge" });
         // A merge that did not land holds the rest: a bookmark lands whole or says what is missing.
         const stuck = merges.some((a) => !(a.key in landed.merged));
         if (stuck) { for (const a of forwards) landed.held[a.key] = "held: a merge did not land"; }
-        else await land(ctx, op, { plan, landed, actions: forwards, verb: "fast-forward" });
+        else await land(ctx, op, { plan, landed, failures, actions: forwards, verb: "fast-forward" });
         await ctx.env.boundary?.("landed");
         await moveTrunk(ctx, plan, landed);
-        return { result: json(plan, landed), value: undefined };
+        return { result: json(plan, landed), value: undefined, failures };
       },
     });
   } else if (trunk.type === "held") landed.trunkHeld = trunk.why;
@@ -90,11 +91,13 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Pr
 interface Batch {
   readonly plan: Plan;
   readonly landed: Landed;
+  /** Collects what failed. */
+  readonly failures: Error[];
   readonly actions: readonly Action[];
   readonly verb: "merge" | "fast-forward";
 }
 
-async function land(ctx: Context, op: RunningOp, { plan, landed, actions, verb }: Batch): Promise<void> {
+async function land(ctx: Context, op: RunningOp, { plan, landed, failures, actions, verb }: Batch): Promise<void> {
   const byKey = new Map(actions.map((a) => [a.key, a]));
   const { values, errors } = await eachObject(ctx, actions.map((a) => ctx.object(a.key)), {
     verb: "landing",
@@ -132,7 +135,10 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, actions, verb }
         error.conflicts.join(", ")
       }; resolve them with its own tools, commit, and promote again`;
     } else if (error instanceof RefMovedError) landed.refused[key] = `${reasonOf(error)}: plan again`;
-    else landed.failed[key] = redact(reasonOf(error));
+    else {
+      failures.push(error);
+      landed.failed[key] = redact(reasonOf(error));
+    }
   }
 }
 

@@ -223,6 +223,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text() };
     await operate(ctx, { command: "repair", plan, pre }, {
       async run(op) {
+        const failures: unknown[] = [];
         for (const a of [...actionsOf(plan, "repin"), ...actionsOf(plan, "refork")]) {
           options.signal?.throwIfAborted();
           try {
@@ -230,11 +231,12 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
             if (a.op === "repin") await repin(ctx, backend, a, done, (p) => op.progress(p));
             else await refork(ctx, backend, a, done, (p) => op.progress(p));
           } catch (error) {
+            failures.push(error);
             done.failed[a.target] = redact(messageOf(asError(error)));
           }
           await ctx.env.boundary?.(`${a.op} ${a.target}`);
         }
-        return { result: { ...done }, value: undefined };
+        return { result: { ...done }, value: undefined, failures };
       },
     });
   }

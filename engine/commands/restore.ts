@@ -46,7 +46,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
   const done = new Map<string, string>();
   await operate(ctx, { command: "restore", plan, pre }, {
     async run(op) {
-      let failure: Error | undefined;
+      let failure: TetherError | undefined;
       for (const action of forks) {
         options.signal?.throwIfAborted();
         try {
@@ -68,7 +68,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
         at: plan.context["at"] ?? null,
         ...(failure ? { failed: failure.message } : {}),
       };
-      return { result, value: undefined, ...(failure ? { error: failure } : {}) };
+      return { result, value: undefined, ...(failure ? { error: failure, failures: [failure.cause] } : {}) };
     },
   });
   const from = plan.context["from_rev"];

@@ -28,7 +28,8 @@ interface Made {
 export async function revertBranches(ctx: Context, target: Target, outcome: Outcome): Promise<void> {
   const { entry } = target;
   const made = await branchesMade(ctx, target);
-  for (const branch of made) await requireUnwritten(ctx, branch, target);
+  const heads = new Map<Made, State>();
+  for (const branch of made) if (!target.discard) heads.set(branch, await requireUnwritten(ctx, branch, target));
   const back = entry.command === "new" ? await vcsBack(ctx, target) : undefined;
   if (back) {
     await ctx.vcs.returnTo(back);
@@ -36,7 +37,14 @@ export async function revertBranches(ctx: Context, target: Target, outcome: Outc
     outcome.restored.push("the working copy is back where it was");
   }
   if (entry.command === "new") await deleteBookmark(ctx, target, outcome);
-  for (const { key, ref, backend, locator } of made) {
+  for (const branch of made) {
+    const { key, ref, backend, locator } = branch;
+    // Looked at again right before it goes (L43).
+    const head = heads.get(branch);
+    if (head && !sameContent(await headOf(branch), head, backend.statics.volatileKeys)) {
+      outcome.skipped.push(`branch ${ref} of "${key}": it was written to meanwhile`);
+      continue;
+    }
     await backend.deleteWorkingRef?.(withoutAt(locator), ref);
     outcome.restored.push(`branch ${ref} of "${key}" is deleted`);
   }
@@ -64,11 +72,14 @@ async function branchesMade(ctx: Context, { entry }: Target): Promise<Made[]> {
   return made;
 }
 
-/** Refuses to delete a branch with writes since, or the only holder of a state that some commit recorded. */
-async function requireUnwritten(ctx: Context, branch: Made, target: Target): Promise<void> {
-  if (target.discard) return;
+function headOf({ backend, locator, ref }: Made): Promise<State> {
+  return backend.fingerprint(withoutAt(locator), ref);
+}
+
+/** Refuses to delete a branch with writes since, or the only holder of a state that some commit recorded. Returns its head. */
+async function requireUnwritten(ctx: Context, branch: Made, target: Target): Promise<State> {
   const { backend, locator, ref, key } = branch;
-  const head = await backend.fingerprint(withoutAt(locator), ref);
+  const head = await headOf(branch);
   const start = startOf(ctx, key, target);
   const volatile = backend.statics.volatileKeys;
   const written = start === undefined || !sameContent(head, start, volatile);
@@ -77,7 +88,7 @@ async function requireUnwritten(ctx: Context, branch: Made, target: Target): Pro
   const content = canonical(contentState(head, volatile));
   const onlyHolder = store?.recorded.has(content) === true && !store.pinned.has(content);
   const base = await backend.fingerprint(withoutAt(locator), undefined);
-  if (!written && !(onlyHolder && !sameContent(base, head, volatile))) return;
+  if (!written && !(onlyHolder && !sameContent(base, head, volatile))) return head;
   const why = written ? `was written to, it is at ${renderState(head)}` : "alone keeps a recorded state reachable";
   throw new TetherError(`Cannot undo "${target.entry.id}": branch "${ref}" of "${key}" ${why}`, {
     code: "not-undoable",
@@ -97,6 +108,8 @@ async function vcsBack(ctx: Context, { entry }: Target): Promise<JsonObject | un
   if (!isJsonObject(was) || !isJsonObject(left) || standsAlike(was, left)) return undefined;
   const now = (await ctx.position()).record;
   if (standsAlike(now, left)) return was;
+  // An undo that failed further on has put it back already.
+  if (standsAlike(now, was)) return undefined;
   const previous = was["branch"];
   throw new TetherError(`Cannot undo "${entry.id}": the working copy moved on since`, {
     code: "not-undoable",

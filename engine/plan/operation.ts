@@ -67,6 +67,8 @@ export interface Finished<T> {
   readonly value: T;
   /** Raised once the journal has the result: the operation took effect, and yet something failed. */
   readonly error?: Error;
+  /** What failed of steps that stand by themselves. One whose outcome is not known leaves the entry open (L08). */
+  readonly failures?: Iterable<unknown>;
 }
 
 /** One operation to run. */
@@ -109,7 +111,7 @@ export async function operate<T>(
     throw await closeFailed(op, error, steps.compensate);
   }
   await ctx.env.boundary?.("done");
-  await op.done(finished.result, finished.pre);
+  if (![finished.error, ...finished.failures ?? []].some(outcomeUnknown)) await op.done(finished.result, finished.pre);
   if (finished.error) throw finished.error;
   return finished.value;
 }
