@@ -61,6 +61,7 @@ export type {
   BackendReport,
   BackendsReport,
   CallOptions,
+  CloseReport,
   CommitReport,
   DiffEntry,
   DiffReport,

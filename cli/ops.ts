@@ -44,7 +44,10 @@ export function opsLines(report: OpsReport): Line[] {
 function flags(op: OpReport): string[] {
   return [
     op.status === "started" ? "(INCOMPLETE: interrupted, or still running)" : "",
-    op.undoneBy === null ? "" : `(undone by ${op.undoneBy})`,
+    // What another run finished says so itself.
+    op.undoneBy === null || op.undoneBy === op.id || Object.hasOwn(op.result, "finished_by")
+      ? ""
+      : `(undone by ${op.undoneBy})`,
     op.vcsCommitGone ? "(vcs commit gone)" : "",
     op.parent === null ? "" : `(step of ${op.parent})`,
   ].filter((f) => f !== "");

@@ -48,6 +48,7 @@ import type { Plan } from "./plan/plan.ts";
 import type {
   AddReport,
   CallOptions,
+  CloseReport,
   CommitReport,
   DiffReport,
   DropReport,
@@ -468,6 +469,16 @@ export class Dataset implements AsyncDisposable {
    */
   async forgetWorkspace(id?: string, options: CallOptions = {}): Promise<ForgetReport> {
     return await (await import("./commands/forget.ts")).forget(this.#ctx, id, options);
+  }
+
+  /**
+   * Closes an operation that was interrupted and that nothing is going to finish, so that it holds no pins any more and
+   * does not stand in the way of undo.
+   *
+   * @throws {TetherError} if there is no such operation, or it is complete.
+   */
+  async closeOperation(id: string, options: CallOptions = {}): Promise<CloseReport> {
+    return await (await import("./commands/close.ts")).closeOperation(this.#ctx, id, options);
   }
 
   /**

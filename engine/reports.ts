@@ -698,6 +698,36 @@ export interface RepairReport extends Report {
 }
 
 /**
+ * Report of {@link Dataset.closeOperation}.
+ *
+ * @example Find what an interrupted process left
+ * ```ts
+ * import { type CloseReport, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * const closed: CloseReport[] = [];
+ * for (const op of (await ds.ops()).ops) {
+ *   if (op.status === "started") closed.push(await ds.closeOperation(op.id));
+ * }
+ * assert.deepEqual(closed, []);
+ * ```
+ */
+export interface CloseReport extends Report {
+  /** The operation's id. */
+  readonly closed: string;
+  /** What was run. */
+  readonly command: string;
+  /** How far it had got. */
+  readonly summary: string;
+  /** Whether its commit turned out to exist: then it is complete like any other, and can be undone. */
+  readonly landed: boolean;
+}
+
+/**
  * Report of an applied `gc`.
  *
  * @example Release the pins of a commit that was taken back

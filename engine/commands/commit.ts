@@ -10,11 +10,12 @@
 import type { Context } from "../context.ts";
 import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../model/errors.ts";
 import { redact } from "../model/redact.ts";
-import type { JsonObject } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { settle } from "../plan/settle.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, type CommitReport, withJson } from "../reports.ts";
 import { isMoving } from "../state.ts";
@@ -24,6 +25,7 @@ import { commitPaths, type CommitScope } from "./commit_paths.ts";
 import { removedKeys } from "./removed.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
+import { completeLanded, keepBaseStates, writtenByUnfinished } from "./unfinished.ts";
 
 /**
  * Options of {@link commit}.
@@ -62,6 +64,7 @@ export interface ApplyCommitOptions extends CallOptions {
 /** Plans and applies a commit under one hold of the locks. */
 export function commit(ctx: Context, options: CommitOptions): Promise<CommitReport> {
   return withLocks(ctx, { command: "commit", repository: true, ...pickSignal(options) }, async () => {
+    await completeLanded(ctx);
     const plan = await planCommit(ctx, options);
     await checkPlan(ctx, plan, "commit");
     return await applyPlanned(ctx, plan, options);
@@ -71,6 +74,7 @@ export function commit(ctx: Context, options: CommitOptions): Promise<CommitRepo
 /** Applies a saved plan: checks it, reads every object it records again, and refuses if one moved. */
 export function applyCommit(ctx: Context, plan: Plan, options: ApplyCommitOptions = {}): Promise<CommitReport> {
   return withLocks(ctx, { command: "commit", repository: true, ...pickSignal(options) }, async () => {
+    await completeLanded(ctx);
     await checkPlan(ctx, plan, "commit");
     await requireUnmoved(ctx, plan, options);
     return await applyPlanned(ctx, plan, options);
@@ -124,16 +128,28 @@ export async function applyPlanned(
   const keys = plan.context["keys"];
   const selection = { objects: chosen, ...(Array.isArray(keys) ? { keys: keys.map(String) } : {}) };
   const dirty = withVcs && recording.length === 0 ? await ctx.vcs.dirty(await commitPaths(ctx, selection)) : [];
-  if (recording.length === 0 && dirty.length === 0) return report(ctx, plan, undefined);
+  if (recording.length === 0 && dirty.length === 0) {
+    await keepBaseStates(ctx);
+    await settle(ctx, { command: "commit", plan });
+    return report(ctx, plan);
+  }
 
   const removed = withVcs ? await removedIn(ctx, selection) : [];
   const recorded = recording.map((a) => ctx.object(a.key));
   await requireStorePermissions(ctx, recorded.filter((_, i) => recording[i]?.op === "pin"), "refs");
   options.signal?.throwIfAborted();
+  const written = await writtenByUnfinished(ctx);
+  const resumed = chosen.map((o) => o.key).filter((k) => written.before.has(k) && !recorded.some((o) => o.key === k));
+  if (resumed.length > 0) {
+    ctx.warn(`Takes in what the interrupted operation ${written.by.join(", ")} had recorded already`);
+  }
   const steps = new CommitSteps(ctx, { message, selection, withVcs, attach: pulling, ...pickSignal(options) });
   const pre: JsonObject = {
     vcs: withVcs ? (await ctx.position()).record : null,
-    objects: await textsOf(ctx, recorded),
+    objects: {
+      ...await textsOf(ctx, recorded),
+      ...Object.fromEntries(resumed.map((key) => [key, written.before.get(key) ?? null])),
+    },
     workspace: await ctx.workspaceFile.text(),
   };
   await operate(ctx, { command: pulling ? "pull" : "commit", plan, pre }, {
@@ -144,8 +160,7 @@ export async function applyPlanned(
       await steps.rememberStates(chosen.map((o) => o.key));
       const result: JsonObject = {
         vcs_commit: steps.vcsCommit ?? null,
-        pinned: Object.fromEntries(kept(recording).map((a) => [a.key, a.params["pin_id"] ?? null])),
-        unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
+        ...nowRecorded(ctx, { recording, resumed }, (object) => object.pin?.id ?? null),
       };
       if (!steps.trouble) return { result, value: undefined };
       return {
@@ -156,7 +171,7 @@ export async function applyPlanned(
     },
     compensate: (error) => steps.rollBack(error),
   });
-  return report(ctx, plan, { steps, removed });
+  return report(ctx, plan, { recording, resumed, steps, removed });
 }
 
 /** Returns the keys a commit leaves out that the commit before has. */
@@ -171,24 +186,41 @@ async function textsOf(ctx: Context, objects: readonly ObjectManifest[]): Promis
   return texts;
 }
 
-/** Returns the actions whose states can be read back: with a pin, or without one at their own address. */
-function kept(recording: readonly Action[]): readonly Action[] {
-  return recording.filter((a) => a.params["recoverable"] !== false);
+/** What a commit records. */
+interface Recorded {
+  readonly recording: readonly Action[];
+  /** Keys whose manifests an interrupted commit had written. */
+  readonly resumed: readonly string[];
 }
 
-function report(
+/**
+ * Returns what a commit recorded, as the manifests have it: where a name was used up, the store gave the ref another one.
+ * Pinned are those whose states can be read back, with a pin or without one at their own address.
+ */
+function nowRecorded<T extends Json>(
   ctx: Context,
-  plan: Plan,
-  done: { readonly steps: CommitSteps; readonly removed: readonly string[] } | undefined,
-): CommitReport {
-  const steps = done?.steps;
-  const recording = steps ? actionsOf(plan, "pin", "record") : [];
+  { recording, resumed }: Recorded,
+  name: (object: ObjectManifest) => T,
+): { pinned: Record<string, T>; unrecoverable: string[] } {
+  const objects = [...recording.map((a) => a.key), ...resumed].map((key) => ctx.object(key));
+  return {
+    pinned: Object.fromEntries(objects.filter((o) => o.recoverable).map((o) => [o.key, name(o)])),
+    unrecoverable: objects.filter((o) => !o.recoverable).map((o) => o.key),
+  };
+}
+
+interface Committed extends Recorded {
+  readonly steps: CommitSteps;
+  /** Keys it leaves out that the commit before has. */
+  readonly removed: readonly string[];
+}
+
+function report(ctx: Context, plan: Plan, done?: Committed): CommitReport {
   const data = {
-    vcsCommit: steps?.vcsCommit ?? null,
-    // As the manifests have it: where a name was used up, the store gave the ref another one.
-    pinned: Object.fromEntries(kept(recording).map((a) => [a.key, ctx.objects.get(a.key)?.pin?.ref ?? null])),
-    unrecoverable: recording.filter((a) => a.params["recoverable"] === false).map((a) => a.key),
-    unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length)),
+    vcsCommit: done?.steps.vcsCommit ?? null,
+    ...nowRecorded(ctx, done ?? { recording: [], resumed: [] }, (object) => object.pin?.ref ?? null),
+    unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length))
+      .filter((key) => !done?.resumed.includes(key)),
     removed: done?.removed ?? [],
     warnings: [...ctx.warnings],
   };

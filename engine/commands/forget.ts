@@ -20,7 +20,7 @@ import { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, type Report, withJson } from "../reports.ts";
 import { action } from "./gc_input.ts";
-import { finishing } from "./undo.ts";
+import { finishing } from "./unfinished.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**

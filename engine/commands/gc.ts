@@ -24,6 +24,7 @@ import { type Locator, sameContent } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { settle } from "../plan/settle.ts";
 import { type CallOptions, type GcReport, withJson } from "../reports.ts";
 import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
@@ -78,7 +79,11 @@ export async function applyPlannedGc(
         return { result: run.result(), value: undefined, failures: run.failed.values() };
       },
     });
-  }
+  } else {await settle(ctx, {
+      command: "gc",
+      plan,
+      ...(options.parent === undefined ? {} : { parent: options.parent }),
+    });}
   const report = run.report();
   if (run.failed.size === 0) return report;
   throw new MultiObjectError(

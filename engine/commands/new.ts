@@ -13,15 +13,17 @@ import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf, type WorkspaceState } from "../files/workspace.ts";
 import { MultiObjectError, RefMovedError, StalePlanError, TetherError } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import { jsonEqual, type JsonObject } from "../model/json.ts";
 import type { State } from "../model/manifest.ts";
 import { Mutex } from "../io/pool.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type Action, type Plan, refuseIfRefused } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { settle } from "../plan/settle.ts";
 import { type CallOptions, type NewReport, withJson } from "../reports.ts";
 import { sourceFromParams } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
+import { Begun } from "./begun.ts";
 import { planNew } from "./new_plan.ts";
 import { type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -112,11 +114,16 @@ async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<N
   const { target } = options;
   options.signal?.throwIfAborted();
   const before = ctx.workspace;
+  const begun = await Begun.find(ctx, plan, ["bookmark"]);
+  if (!begun.any && changesNothing(ctx, plan, target)) {
+    await settle(ctx, { command: "new", plan });
+    return report(ctx, plan, target);
+  }
   const heads = Object.fromEntries(
     actionsOf(plan, "fork").flatMap((a) => a.params["head"] ? [[a.key, a.params["head"]]] : []),
   );
   const left = await ctx.position();
-  const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), vcs: left.record, heads };
+  const pre: JsonObject = begun.merge({ workspace: await ctx.workspaceFile.text(), vcs: left.record, heads });
   const step = options.parent === undefined ? {} : { parent: options.parent };
   await operate(ctx, { command: "new", plan, pre, ...step }, {
     async run(op) {
@@ -131,13 +138,15 @@ async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<N
       const made = await forkAll(ctx, op, { forks, before, ...pickSignal(options) });
       const workspace = withForks(ctx.workspace, plan, made.refs);
       await ctx.saveWorkspace(workspace);
+      const done = forks.filter((a) => made.refs.has(a.key));
+      const reused = actionsOf(plan, "reuse");
       const result: JsonObject = {
         vcs: (await ctx.position()).record,
         bookmark: target.bookmark,
-        created_bookmark: target.move.type === "create" ? target.move.bookmark : null,
-        created: forks.filter((a) => made.refs.has(a.key) && !a.params["existing"]).map((a) => a.key),
-        reset: forks.filter((a) => made.refs.has(a.key) && a.params["existing"]).map((a) => a.key),
-        reused: actionsOf(plan, "reuse").map((a) => a.key),
+        created_bookmark: target.move.type === "create" ? target.move.bookmark : begun.bookmark,
+        created: [...done.filter((a) => !a.params["existing"]), ...reused.filter((a) => begun.created(a))].map(keyOf),
+        reset: [...done.filter((a) => a.params["existing"]), ...reused.filter((a) => begun.reset(a))].map(keyOf),
+        reused: reused.filter((a) => !begun.created(a) && !begun.reset(a)).map(keyOf),
         adopted: Object.fromEntries(actionsOf(plan, "adopt").map((a) => [a.key, a.target])),
         working_refs: workspace.workingRefs,
         pending_forks: workspace.pendingForks,
@@ -148,6 +157,23 @@ async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<N
     },
   });
   return report(ctx, plan, target);
+}
+
+function keyOf(action: Action): string {
+  return action.key;
+}
+
+/** Whether everything is where the plan wants it: then there is nothing to journal, and nothing for undo to stumble over. */
+function changesNothing(ctx: Context, plan: Plan, target: NewTarget): boolean {
+  if (target.move.type !== "stay" || actionsOf(plan, "fork").length > 0) return false;
+  const { workspace } = ctx;
+  const wanted = plan.context["keep"] === true ? kept(ctx, target) : decisions(workspace, plan, target);
+  // What was read of branches that stay as they are is still true.
+  const { lastSnapshot, lastSnapshotErrors } = workspace;
+  return jsonEqual(
+    { ...wanted, lastSnapshot, lastSnapshotErrors } as unknown as JsonObject,
+    workspace as unknown as JsonObject,
+  );
 }
 
 async function moveVcs(ctx: Context, target: NewTarget): Promise<void> {
@@ -178,14 +204,19 @@ async function warnOfLoss(ctx: Context, { blocked, commit }: Position): Promise<
 
 /** `--keep`: the branches stay as they are; only what they stand for is taken anew from the manifests. */
 async function keepRefs(ctx: Context, target: NewTarget): Promise<{ result: JsonObject; value: undefined }> {
+  await ctx.saveWorkspace(kept(ctx, target));
+  return { result: { vcs: (await ctx.position()).record }, value: undefined };
+}
+
+/** Returns the workspace with the branches as they are, standing for what the manifests say. */
+function kept(ctx: Context, target: NewTarget): WorkspaceState {
   const { workspace } = ctx;
   const baseStates = { ...workspace.baseStates };
   for (const key of [...Object.keys(workspace.workingRefs), ...Object.keys(workspace.pendingForks)]) {
     const state = ctx.objects.get(key)?.state;
     if (state) baseStates[key] = state;
   }
-  await ctx.saveWorkspace({ ...workspace, bookmark: target.bookmark, baseStates });
-  return { result: { vcs: (await ctx.position()).record }, value: undefined };
+  return { ...workspace, bookmark: target.bookmark, baseStates };
 }
 
 /** Returns the workspace with every fork still pending, and all else as the plan decided. */

@@ -7,11 +7,13 @@
 import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
 import { ConfigError, StaleWorkingCopyError, VcsError } from "../model/errors.ts";
+import { isJsonObject } from "../model/json.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import { bookmarkSlug, workingRefName } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { bookmarkHolders } from "../checkouts.ts";
 import { manifestsOf } from "../revision.ts";
+import { unfinished } from "./unfinished.ts";
 
 /**
  * What the user asked `new` for.
@@ -191,6 +193,7 @@ function choose(ctx: Context, candidates: readonly string[]): string | null {
 
 async function toNewBookmark(ctx: Context, name: string, rev: string | undefined): Promise<Destination> {
   const bookmarks = await ctx.vcs.bookmarks();
+  if (bookmarks.has(name) && await wasBegun(ctx, name, rev)) return await toRevision(ctx, name);
   if (bookmarks.has(name)) {
     throw new ConfigError(`Cannot create bookmark "${name}": it exists`, {
       code: "bookmark-exists",
@@ -208,6 +211,15 @@ async function toNewBookmark(ctx: Context, name: string, rev: string | undefined
     // Creating a bookmark where the working copy is keeps the working tree, edits included.
     rev: commit === undefined || commit === here ? null : commit,
   };
+}
+
+/** Whether creating this bookmark was interrupted: then the same command goes on, wherever it was (L37). */
+async function wasBegun(ctx: Context, name: string, rev: string | undefined): Promise<boolean> {
+  return (await unfinished(ctx)).some(({ command, plan }) => {
+    const context = plan?.["context"];
+    return command === "new" && isJsonObject(context) && context["create"] === true && context["bookmark"] === name &&
+      context["rev"] === (rev ?? null);
+  });
 }
 
 async function toRevision(ctx: Context, rev: string): Promise<Destination> {

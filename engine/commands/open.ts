@@ -17,6 +17,7 @@ import {
   withoutAt,
 } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
+import type { OpEntry } from "../files/journal.ts";
 import { capabilitiesOf, scopeOf, tierOfObject, withKey } from "../kinds.ts";
 import {
   BackendError,
@@ -37,6 +38,7 @@ import { staleKeys, workingRefOf } from "../state.ts";
 import { objectAt } from "../revision.ts";
 import { requireOnBookmark } from "./commit_plan.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
+import { begunBefore } from "./unfinished.ts";
 
 /**
  * Options of {@link open}.
@@ -267,7 +269,7 @@ async function openWriting(ctx: Context, object: ObjectManifest, options: CallOp
     );
   }
   const pending = entryOf(ctx.workspace.pendingForks, key);
-  const ref = pending !== undefined
+  const ref = pending !== undefined || (await begunForks(ctx, key)).length > 0
     ? await materializeFork(ctx, key, options)
     : entryOf(ctx.workspace.workingRefs, key);
   const backend = await backendFor(ctx, object, "refs");
@@ -292,15 +294,27 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
     const object = ctx.object(key);
     const ready = entryOf(ctx.workspace.workingRefs, key);
     const name = entryOf(ctx.workspace.pendingForks, key);
+    const begun = await begunForks(ctx, key);
     if (name === undefined) {
-      if (ready !== undefined) return ready;
+      if (ready !== undefined) {
+        // Everything was done but the word that it was.
+        for (const { id } of begun) await ctx.journal.close(id, forked(object, ready));
+        return ready;
+      }
       throw new StaleWorkingCopyError(`Cannot fork "${key}": no branch is pending for it`, { hints: ["tether new"] });
     }
     const backend = await backendFor(ctx, object, "refs");
     const siblings = siblingsOf(ctx, object, backend);
     const step = await whatToDo(ctx, { object, backend, name, siblings }, options);
     const heads = step.type === "reset" ? { [key]: step.head } : undefined;
-    const pre = { workspace: await ctx.workspaceFile.text(), ...(heads ? { heads } : {}) };
+    // A branch that an interrupted run made is this one's own, for undo.
+    const reused = step.type === "reuse" && begun.length === 0;
+    const pre = {
+      workspace: await ctx.workspaceFile.text(),
+      ...(step.type === "reuse" ? {} : { key }),
+      ...(heads ? { heads } : {}),
+      ...begun[0]?.pre,
+    };
     return await operate(ctx, { command: "fork", pre }, {
       run: async (op) => {
         const ref = step.type === "reuse"
@@ -311,12 +325,22 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
         const identity = backend.identity(object.locator);
         await ctx.indexes.addTouched({ kind: object.kind, identity, locator: object.locator, key });
         await ctx.saveWorkspace(switched(ctx, [key, ...siblings], ref));
-        const found: JsonObject = step.type === "reuse" ? { reused: true } : {};
-        return { result: { key, ref, kind: object.kind, locator: object.locator, ...found }, value: ref };
+        const found: JsonObject = reused ? { reused: true } : {};
+        return { result: { ...forked(object, ref), ...found }, value: ref };
       },
       compensate: () => Promise.resolve({ key }),
     });
   });
+}
+
+/** Returns what the journal records of a fork. */
+function forked({ key, kind, locator }: ObjectManifest, ref: string): JsonObject {
+  return { key, ref, kind, locator };
+}
+
+/** Forks of a key that were interrupted, right before now. */
+function begunForks(ctx: Context, key: string): Promise<OpEntry[]> {
+  return begunBefore(ctx, (e) => e.command === "fork" && e.pre["key"] === key);
 }
 
 type Step =

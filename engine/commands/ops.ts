@@ -43,6 +43,11 @@ export function summary(entry: OpEntry): string {
     const steps = entry.progress.map((p) => String(p["action"]));
     return steps.length === 0 ? "nothing done yet" : `done so far: ${counted(steps)}`;
   }
+  if (Object.hasOwn(result, "finished_by")) {
+    const by = result["finished_by"];
+    return typeof by === "string" ? `interrupted, then finished by ${by}` : "interrupted with nothing left to do";
+  }
+  if (result["closed"] === true) return "interrupted, then closed by hand";
   if (typeof result["failed"] === "string") {
     return `failed${result["rolled_back"] === true ? ", taken back" : ""}: ${result["failed"]}`;
   }
@@ -60,9 +65,66 @@ export function summary(entry: OpEntry): string {
       return newSummary(result);
     case "fork":
       return `forked ${String(result["key"])} -> ${String(result["ref"])}`;
+    case "restore":
+      return [listed("reset", strings(result["reset"])), listed("created", strings(result["created"]))]
+        .filter((p) => p !== "").join("; ");
+    case "undo":
+      return undoSummary(entry);
+    case "promote":
+      return promoteSummary(result);
+    case "gc":
+      return gcSummary(result);
+    case "drop":
+      return dropSummary(result);
+    case "repair":
+      return [
+        listed("repinned", keysOf(result["repinned"])),
+        listed("reforked", keysOf(result["reforked"])),
+        listed("failed", keysOf(result["failed"])),
+      ].filter((p) => p !== "").join("; ");
     default:
-      return keysOf(result).join(", ");
+      return "";
   }
+}
+
+function undoSummary({ undoes, result }: OpEntry): string {
+  const what = typeof result["summary"] === "string" && result["summary"] !== "" ? ` (${result["summary"]})` : "";
+  const lost = strings(result["irreversible"]).length;
+  return `took back ${undoes ?? "an operation"}${what}${lost > 0 ? `; ${lost} irreversible` : ""}`;
+}
+
+function promoteSummary(result: JsonObject): string {
+  const trunk = result["trunk_moved"];
+  return [
+    listed("fast-forwarded", keysOf(result["fast_forwarded"])),
+    listed("merged", keysOf(result["merged"])),
+    listed("refused", keysOf(result["refused"])),
+    listed("failed", keysOf(result["failed"])),
+    typeof trunk === "string" ? `trunk at ${trunk.slice(0, 12)}` : "",
+  ].filter((p) => p !== "").join("; ");
+}
+
+function gcSummary(result: JsonObject): string {
+  const counts: [string, number][] = [
+    ["pin(s) released", lengths(result["unpinned"])],
+    ["branch(es) deleted", lengths(result["deleted_working_refs"])],
+    ["branch(es) forgotten", lengths(result["forgotten_working_refs"])],
+    ["listing(s) deleted", strings(result["deleted_listings"]).length],
+    ["store(s) deleted", keysOf(result["deleted_stores"]).length],
+    ["step(s) failed", keysOf(result["failed"]).length],
+  ];
+  return counts.filter(([, n]) => n > 0).map(([what, n]) => `${n} ${what}`).join("; ");
+}
+
+function dropSummary(result: JsonObject): string {
+  const commits = strings(result["abandoned"]).length;
+  const left = result["left_for"];
+  return `dropped ${String(result["bookmark"] ?? "")}${commits > 0 ? ` with ${commits} commit(s)` : ""}` +
+    (typeof left === "string" ? `; on ${left} now` : "");
+}
+
+function lengths(value: Json | undefined): number {
+  return Object.values(objectOf(value)).reduce<number>((n, list) => n + strings(list).length, 0);
 }
 
 function commitSummary(result: JsonObject): string {

@@ -15,6 +15,7 @@ import { type Locator, sameContent, type State } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { settle } from "../plan/settle.ts";
 import { type CallOptions, type PromoteReport, withJson } from "../reports.ts";
 import { manifestsOf } from "../revision.ts";
 import { sourceFromParams } from "./branches.ts";
@@ -84,7 +85,10 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Pr
         return { result: json(plan, landed), value: undefined, failures };
       },
     });
-  } else if (trunk.type === "held") landed.trunkHeld = trunk.why;
+  } else {
+    if (trunk.type === "held") landed.trunkHeld = trunk.why;
+    await settle(ctx, { command: "promote", plan });
+  }
   return finish(ctx, plan, landed);
 }
 

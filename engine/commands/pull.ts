@@ -6,10 +6,13 @@
 
 import type { Context } from "../context.ts";
 import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../model/errors.ts";
-import { selectKeys } from "../model/keys.ts";
+import { parseManifest } from "../files/manifests.ts";
+import { manifestPath, selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { operands } from "../io/shell.ts";
 import { withLocks } from "../plan/operation.ts";
+import type { Plan } from "../plan/plan.ts";
+import { settle } from "../plan/settle.ts";
 import { type CallOptions, type CommitReport, type PullReport, withJson } from "../reports.ts";
 import { type Standing, workingRefOf } from "../state.ts";
 import { applyPlanned } from "./commit.ts";
@@ -17,6 +20,7 @@ import { commitPaths } from "./commit_paths.ts";
 import { planRecording, requireOnBookmark } from "./commit_plan.ts";
 import type { Outcomes } from "./fan_out.ts";
 import { cacheStates, immutableDrift, pickSignal, readStates, standingOf } from "./snapshot.ts";
+import { completeLanded, writtenByUnfinished } from "./unfinished.ts";
 
 /**
  * Options of {@link pull}.
@@ -67,8 +71,10 @@ export function pull(ctx: Context, options: PullOptions = {}): Promise<PullRepor
     }
     await requireOnBookmark(ctx, "pull");
     ctx.requireWholeManifests();
+    await completeLanded(ctx);
     const keys = selectKeys(options.keys, ctx.objects.keys());
-    await refuseEdits(ctx, keys, options);
+    const { before } = await writtenByUnfinished(ctx);
+    await refuseEdits(ctx, keys, { ...options, written: before });
     const standing = await standingOf(ctx);
     const { targets, skipped } = chooseTargets(keys.map((k) => ctx.object(k)), standing);
     const read = await readStates(ctx, targets, { ...options, standing });
@@ -76,7 +82,7 @@ export function pull(ctx: Context, options: PullOptions = {}): Promise<PullRepor
       throw new MultiObjectError(`Cannot read ${read.errors.size} object(s) to pull`, read.errors);
     }
     refuseDrift(targets, read.values, standing);
-    return await take(ctx, { ...options, targets, skipped, read, standing });
+    return await take(ctx, { ...options, targets, skipped, read, standing, written: before });
   });
 }
 
@@ -85,10 +91,16 @@ function named(bookmark: string | null): string {
 }
 
 /** A pull commits stores, not edits: those come first, or go. */
-async function refuseEdits(ctx: Context, keys: readonly string[], options: PullOptions): Promise<void> {
+async function refuseEdits(
+  ctx: Context,
+  keys: readonly string[],
+  options: PullOptions & Pick<Taking, "written">,
+): Promise<void> {
   const whole = !options.keys || options.keys.length === 0;
   const paths = await commitPaths(ctx, { objects: keys.map((k) => ctx.object(k)), ...(whole ? {} : { keys }) });
-  const dirty = await ctx.vcs.dirty(paths);
+  const { rel } = ctx.vcs.location;
+  const own = new Set([...options.written.keys()].map((k) => (rel === "." ? "" : `${rel}/`) + manifestPath(k)));
+  const dirty = (await ctx.vcs.dirty(paths)).filter((path) => !own.has(path));
   if (dirty.length === 0) return;
   throw new ConfigError(`Cannot pull over uncommitted edits of ${dirty.map((p) => `"${p}"`).join(", ")}`, {
     code: "uncommitted",
@@ -140,19 +152,24 @@ interface Taking extends PullOptions {
   readonly skipped: Readonly<Record<string, string>>;
   readonly read: Outcomes<State>;
   readonly standing: Standing;
+  /** Manifests that an interrupted pull or commit wrote, with the text before: this one takes them in. */
+  readonly written: ReadonlyMap<string, string | null>;
 }
 
 async function take(ctx: Context, taking: Taking): Promise<PullReport> {
   const { targets, read, standing } = taking;
   const moved = targets.filter((o) => {
     const volatile = standing.statics.get(o.kind)?.volatileKeys ?? new Set<string>();
-    return !sameContent(read.values.get(o.key), o.state, volatile);
+    return taking.written.has(o.key) || !sameContent(read.values.get(o.key), o.state, volatile);
   });
   if (ctx.workspaceFile.persistent) {
     await ctx.saveWorkspace(cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() }));
   }
   const { bookmark } = ctx.workspace;
-  const before = new Map(moved.map((o) => [o.key, o.state]));
+  const before = new Map(moved.map((o) => {
+    const text = taking.written.get(o.key);
+    return [o.key, typeof text === "string" ? parseManifest(text, manifestPath(o.key)).state : o.state];
+  }));
   const data = {
     bookmark: bookmark ?? "",
     committed: Object.fromEntries(
@@ -162,6 +179,7 @@ async function take(ctx: Context, taking: Taking): Promise<PullReport> {
     skipped: taking.skipped,
   };
   const committed = moved.length > 0 ? await record(ctx, taking, moved) : undefined;
+  if (!committed) await settle(ctx, { command: "pull", plan: await planOf(ctx, taking, moved) });
   const vcsCommit = committed?.vcsCommit ?? null;
   const pinned = Object.fromEntries(
     Object.keys(committed?.pinned ?? {}).map((key) => [key, ctx.objects.get(key)?.pin?.id ?? null]),
@@ -179,17 +197,23 @@ async function take(ctx: Context, taking: Taking): Promise<PullReport> {
 
 /** Commits what moved, and nothing else. */
 async function record(ctx: Context, taking: Taking, moved: readonly ObjectManifest[]): Promise<CommitReport> {
-  const { bookmark } = ctx.workspace;
-  // A selection stays one: its branches must not be split. A whole pull covers everything, moved or not.
-  const selected = taking.keys && taking.keys.length > 0 ? { keys: taking.targets.map((o) => o.key) } : {};
-  const plan = await planRecording(ctx, {
-    message: taking.message ?? `pull ${bookmark}: ${moved.length} object${moved.length === 1 ? "" : "s"}`,
-    ...selected,
+  const plan = await planOf(ctx, taking, moved);
+  return await applyPlanned(ctx, plan, pickSignal(taking));
+}
+
+/** A selection stays one: its branches must not be split. A whole pull covers everything, moved or not. */
+function selectionOf(taking: Taking): { readonly keys?: readonly string[] } {
+  return taking.keys && taking.keys.length > 0 ? { keys: taking.targets.map((o) => o.key) } : {};
+}
+
+async function planOf(ctx: Context, taking: Taking, moved: readonly ObjectManifest[]): Promise<Plan> {
+  return await planRecording(ctx, {
+    message: taking.message ?? `pull ${ctx.workspace.bookmark}: ${moved.length} object${moved.length === 1 ? "" : "s"}`,
+    ...selectionOf(taking),
     objects: taking.targets,
     states: new Map(taking.targets.map((o) => [o.key, taking.read.values.get(o.key) ?? o.state])),
     moving: taking.targets,
     pull: true,
     ...pickSignal(taking),
   });
-  return await applyPlanned(ctx, plan, pickSignal(taking));
 }

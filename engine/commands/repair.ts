@@ -19,6 +19,7 @@ import { redact } from "../model/redact.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { settle } from "../plan/settle.ts";
 import { type CallOptions, type RepairReport, withJson } from "../reports.ts";
 import { isForkable } from "../state.ts";
 import { refCheck, sourceOf } from "./branches.ts";
@@ -29,7 +30,7 @@ import { requireStorePermissions } from "./granted.ts";
 import { historyObjects } from "./history_objects.ts";
 import { summary } from "./ops.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
-import { finishing } from "./undo.ts";
+import { closing, completeLanded, finishing, unfinished } from "./unfinished.ts";
 import { checkPins } from "./verify.ts";
 
 /**
@@ -204,8 +205,9 @@ function selectSafely(ctx: Context, selector: string): string[] {
 
 /** Says how far interrupted operations got, and what finishes them. */
 async function interrupted(ctx: Context): Promise<string[]> {
-  return (await ctx.journal.read()).filter((e) => e.status === "started")
-    .map((e) => `interrupted: ${e.command} ${e.id}: ${summary(e)}; to finish: ${finishing(e)}`);
+  return (await unfinished(ctx)).map((e) =>
+    `interrupted: ${e.command} ${e.id}: ${summary(e)}; to finish: ${finishing(e)}; to give it up: ${closing(e)}`
+  );
 }
 
 /** What an applied repair did. */
@@ -239,10 +241,14 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
         return { result: { ...done }, value: undefined, failures };
       },
     });
-  }
+  } else await settle(ctx, { command: "repair", plan });
+  const landed = await completeLanded(ctx);
   const data = {
     ...done,
-    notes: plan.notes,
+    notes: [
+      ...plan.notes.filter((note) => !landed.some((e) => note.startsWith(`interrupted: ${e.command} ${e.id}:`))),
+      ...landed.map((e) => `${e.command} ${e.id} had landed although it was interrupted: its entry is complete now`),
+    ],
     complete: Object.keys(done.failed).length === 0,
     warnings: [...ctx.warnings],
   };

@@ -15,6 +15,7 @@ import { operate, withLocks } from "../plan/operation.ts";
 import { type Action, type Plan, refuseIfRefused } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, type RestoreReport, withJson } from "../reports.ts";
+import { Begun } from "./begun.ts";
 import { sourceFromParams } from "./branches.ts";
 import { planRestore, type RestoreRequest } from "./restore_plan.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -42,8 +43,11 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
   options.signal?.throwIfAborted();
   const forks = actionsOf(plan, "fork");
   const heads = Object.fromEntries(forks.flatMap((a) => a.params["head"] ? [[a.key, a.params["head"]]] : []));
-  const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), heads };
+  const begun = await Begun.find(ctx, plan, ["from_commit", "at"]);
+  const pre: JsonObject = begun.merge({ workspace: await ctx.workspaceFile.text(), heads });
   const done = new Map<string, string>();
+  // A sibling of another name is a branch this operation made (Δ31).
+  const isNew = (a: Action): boolean => !a.params["existing"] || done.get(a.key) !== a.target || begun.created(a);
   await operate(ctx, { command: "restore", plan, pre }, {
     async run(op) {
       let failure: TetherError | undefined;
@@ -58,11 +62,8 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
         }
       }
       const result: JsonObject = {
-        // A sibling of another name is a branch this operation made (Δ31).
-        created: forks.filter((a) => done.has(a.key) && (!a.params["existing"] || done.get(a.key) !== a.target)).map((
-          a,
-        ) => a.key),
-        reset: forks.filter((a) => a.params["existing"] && done.get(a.key) === a.target).map((a) => a.key),
+        created: forks.filter((a) => done.has(a.key) && isNew(a)).map((a) => a.key),
+        reset: forks.filter((a) => done.has(a.key) && !isNew(a)).map((a) => a.key),
         working_refs: Object.fromEntries(done),
         from_commit: plan.context["from_commit"] ?? null,
         at: plan.context["at"] ?? null,

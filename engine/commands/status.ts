@@ -9,6 +9,7 @@ import type { Verdict } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { tierOfObject } from "../kinds.ts";
 import { LockError, reasonOf, renderState, TetherError } from "../model/errors.ts";
+import { isHeld } from "../files/lock.ts";
 import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { withLocks } from "../plan/operation.ts";
@@ -17,8 +18,10 @@ import { type CallOptions, type ObjectStatus, type StatusLabel, type StatusRepor
 import { isMoving, staleKeys, type Standing, workingRefOf } from "../state.ts";
 import { bookmarkDrift, vcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
+import { summary } from "./ops.ts";
 import { removedKeys } from "./removed.ts";
 import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
+import { finishing, unfinished } from "./unfinished.ts";
 
 /**
  * Options of {@link status}.
@@ -112,6 +115,7 @@ async function report(ctx: Context, keys: readonly string[], seen: Seen): Promis
   const warnings = [...ctx.warnings];
   const position = await ctx.position();
   if (position.blocked) warnings.push(`${position.blocked.reason}: reads work, writes refuse`);
+  warnings.push(...await interruptedOps(ctx));
   const drift = await bookmarkDrift(ctx, standing);
   const vanished = await vcsDrift(ctx, await ctx.journal.read());
   const data = {
@@ -154,6 +158,13 @@ async function report(ctx: Context, keys: readonly string[], seen: Seen): Promis
     removed: data.removed,
     warnings: data.warnings,
   }));
+}
+
+/** A sentence for each operation that a process left started; none while one may still be running. */
+async function interruptedOps(ctx: Context): Promise<string[]> {
+  const open = await unfinished(ctx);
+  if (open.length === 0 || await isHeld(ctx.paths.lock)) return [];
+  return open.map((e) => `${e.command} ${e.id} was interrupted (${summary(e)}): "${finishing(e)}" finishes it`);
 }
 
 function judge(object: ObjectManifest, seen: Seen, verdict: Verdict | undefined): ObjectStatus {

@@ -7,7 +7,6 @@
 import type { Context } from "../context.ts";
 import type { OpEntry } from "../files/journal.ts";
 import { parseWorkspace } from "../files/workspace.ts";
-import { operands } from "../io/shell.ts";
 import { TetherError } from "../model/errors.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
@@ -15,6 +14,7 @@ import { type CallOptions, type UndoReport, withJson } from "../reports.ts";
 import { summary } from "./ops.ts";
 import { pickSignal } from "./snapshot.ts";
 import { revertBranches } from "./undo_branches.ts";
+import { closing, finishing } from "./unfinished.ts";
 import type { Outcome, Target } from "./undo_input.ts";
 import { revertCommit, revertGc, revertManifests } from "./undo_files.ts";
 
@@ -65,7 +65,10 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
       async run(op) {
         const outcome: Outcome = { restored: [], irreversible: [], skipped: [] };
         const extra = await revert(ctx, target, outcome);
-        if (outcome.restored.length === 0) throw nothingReversed(entry, outcome);
+        if (outcome.restored.length === 0) {
+          if (!target.begun) throw nothingReversed(entry, outcome);
+          outcome.restored.push("an interrupted undo had taken it back already");
+        }
         return { result: { summary: summary(entry), ...outcome, ...extra }, value: { outcome, id: op.id } };
       },
     });
@@ -103,6 +106,18 @@ function choose(entries: readonly OpEntry[], id: string | undefined): OpEntry {
       throw new TetherError(`Cannot undo "${id}": there is no such operation`, {
         code: "no-op",
         hints: ["tether ops"],
+      });
+    }
+    const by = entry.result["finished_by"];
+    if (typeof by === "string") {
+      throw new TetherError(`Cannot undo "${entry.id}": it was interrupted, and "${by}" finished it`, {
+        code: "not-undoable",
+        hints: [`tether undo ${by}`],
+      });
+    }
+    if (entry.undoneBy === entry.id) {
+      throw new TetherError(`Cannot undo "${entry.id}": it was interrupted, and left nothing of its own`, {
+        code: "not-undoable",
       });
     }
     if (entry.undoneBy !== null) {
@@ -144,7 +159,7 @@ function requireUndoable(entry: OpEntry): void {
   if (entry.status === "started") {
     throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it never finished`, {
       code: "incomplete",
-      hints: [finishing(entry), "tether repair --dry-run"],
+      hints: [finishing(entry), closing(entry)],
     });
   }
   if (entry.parent !== null) {
@@ -172,27 +187,6 @@ function oldHeads(entry: OpEntry): string {
     : "";
 }
 
-/** Returns the command that finishes an interrupted operation. */
-export function finishing(entry: OpEntry): string {
-  const bookmark = entry.plan && isJsonObject(entry.plan["context"]) ? entry.plan["context"]["bookmark"] : undefined;
-  switch (entry.command) {
-    case "drop":
-      return entry.progress.some((p) => p["action"] === "delete-bookmark")
-        ? "tether gc --prune-bookmarks"
-        : `tether drop --no-dry-run ${operands([String(bookmark ?? "NAME")])}`;
-    case "abandon":
-      return entry.progress.some((p) => p["action"] === "abandon") ? "tether gc" : "tether abandon REV";
-    case "fork":
-      return "tether new";
-    case "add":
-      return "tether gc --delete-stores";
-    case "commit":
-      return "tether commit -m MESSAGE";
-    default:
-      return `tether ${entry.command}`;
-  }
-}
-
 function targetOf(ctx: Context, entries: readonly OpEntry[], entry: OpEntry, options: UndoOptions): Target {
   const later = entries.slice(entries.indexOf(entry) + 1);
   const next = later.find((e) => typeof e.pre["workspace"] === "string")?.pre["workspace"];
@@ -203,6 +197,7 @@ function targetOf(ctx: Context, entries: readonly OpEntry[], entry: OpEntry, opt
     before: typeof before === "string" ? parseWorkspace(before, `workspace before ${entry.id}`) : undefined,
     after: typeof next === "string" ? parseWorkspace(next, `workspace after ${entry.id}`) : ctx.workspace,
     discard: options.discard === true,
+    begun: entries.some((e) => e.command === "undo" && e.status === "started" && e.undoes === entry.id),
   };
 }
 

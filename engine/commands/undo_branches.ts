@@ -107,6 +107,7 @@ async function vcsBack(ctx: Context, { entry }: Target): Promise<JsonObject | un
   const left = entry.result["vcs"];
   if (!isJsonObject(was) || !isJsonObject(left) || standsAlike(was, left)) return undefined;
   const now = (await ctx.position()).record;
+  if (standsAlike(now, was)) return undefined;
   if (standsAlike(now, left)) return was;
   // An undo that failed further on has put it back already.
   if (standsAlike(now, was)) return undefined;

@@ -19,7 +19,9 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
     await revertManifests(ctx, target, outcome);
     return {};
   }
-  if ((await ctx.position()).commit !== commit) {
+  const { commit: here } = await ctx.position();
+  if (target.begun && here !== commit && await isParent(ctx, here, commit)) return { uncommitted: commit };
+  if (here !== commit) {
     throw new TetherError(
       `Cannot undo "${target.entry.id}": the working copy does not stand on its commit ${commit.slice(0, 12)} any more`,
       {
@@ -35,6 +37,11 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
   await ctx.refresh();
   outcome.restored.push(`commit ${commit.slice(0, 12)} is taken back; its manifests are edits now, its pins stay`);
   return { uncommitted: commit };
+}
+
+async function isParent(ctx: Context, parent: string | null, commit: string): Promise<boolean> {
+  const [info] = await ctx.vcs.commitInfos([commit]);
+  return info !== undefined && (info.parents[0] ?? null) === parent;
 }
 
 /** Puts manifests back as they were, those that nothing changed since, and the working state with them. */

@@ -23,6 +23,8 @@ export interface Target {
   readonly before: WorkspaceState | undefined;
   readonly after: WorkspaceState;
   readonly discard: boolean;
+  /** Whether an earlier undo of it was interrupted: part of it may be taken back already. */
+  readonly begun: boolean;
 }
 
 /** Returns a list of texts out of a journal's value. */

@@ -61,6 +61,8 @@ export class Journal {
   readonly #path: string;
   readonly #now: () => Date;
   readonly #newId: () => string;
+  /** What was read last. The file only grows, so it says the same while it is as long. */
+  #last: { readonly stamp: string; readonly entries: readonly OpEntry[] } | undefined;
 
   constructor(path: string, options: { readonly now?: () => Date; readonly newId?: () => string } = {}) {
     this.#path = path;
@@ -69,8 +71,13 @@ export class Journal {
   }
 
   /** Reads every entry, oldest first. Lines that cannot be read are skipped. Needs read permission only. */
-  async read(): Promise<OpEntry[]> {
-    return foldEntries(await readRecords(this.#path));
+  async read(): Promise<readonly OpEntry[]> {
+    const stamp = await stampOf(this.#path);
+    if (this.#last && this.#last.stamp === stamp) return this.#last.entries;
+    const entries = foldEntries(await readRecords(this.#path));
+    // A file that grew while it was read is read again the next time.
+    this.#last = stamp === undefined ? undefined : { stamp, entries };
+    return entries;
   }
 
   /** Starts an entry. It is durable when this returns: before the first side effect (L37). */
@@ -96,9 +103,13 @@ export class Journal {
     return id;
   }
 
-  /** Completes an entry that a killed process left started. */
-  async close(id: string, result: JsonObject): Promise<void> {
-    await append(this.#path, { done: id, result, pre: {} });
+  /**
+   * Completes an entry that a killed process left started. With `by`, an operation that finished its work or took its place,
+   * it counts as undone by that one: there is nothing of its own left to take back.
+   */
+  async close(id: string, result: JsonObject, options: { readonly by?: string } = {}): Promise<void> {
+    const mark: JsonObject = options.by === undefined ? {} : { undone: id, by: options.by };
+    await append(this.#path, { done: id, result, pre: {}, ...mark });
   }
 
   #line(id: string, entry: OpStart, status: OpEntry["status"], result: JsonObject): JsonObject {
@@ -121,6 +132,17 @@ export class Journal {
 /** Appends a record with the secrets in it masked (L39). */
 function append(path: string, record: JsonObject): Promise<void> {
   return appendLine(path, redactRecord(record));
+}
+
+/** Returns what changes whenever something is appended; `undefined` when there is no file. */
+async function stampOf(path: string): Promise<string | undefined> {
+  try {
+    const { ino, size, mtime } = await Deno.lstat(path);
+    return [ino, size, mtime?.getTime()].join(":");
+  } catch {
+    // Absent, or not to be looked at: reading it says so.
+    return undefined;
+  }
 }
 
 /** Makes entries of journal lines: progress, completions and undo marks go to the entry they name. */

@@ -14,6 +14,7 @@ import { redact } from "../model/redact.ts";
 import { CommitStateUnknownError, ConfigError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Plan } from "./plan.ts";
+import { settle } from "./settle.ts";
 
 /** Which locks a command takes. */
 export interface LockOptions {
@@ -113,6 +114,7 @@ export async function operate<T>(
   await ctx.env.boundary?.("done");
   if (![finished.error, ...finished.failures ?? []].some(outcomeUnknown)) await op.done(finished.result, finished.pre);
   if (finished.error) throw finished.error;
+  await settle(ctx, { ...spec, id: op.id });
   return finished.value;
 }
 

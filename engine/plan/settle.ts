@@ -1,0 +1,108 @@
+/**
+ * Settling what a killed process left started: an operation that finishes the same work closes the older entry, so that it
+ * neither keeps pins for ever nor stands in the way of undo (formats §11, L37).
+ *
+ * @module
+ */
+
+import type { Context } from "../context.ts";
+import type { OpEntry } from "../files/journal.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { isJsonObject } from "../model/json.ts";
+import type { Plan } from "./plan.ts";
+
+/** An operation that finished, or that found nothing left to do. */
+export interface Settling {
+  readonly command: string;
+  /** Its entry; absent when there was nothing to journal. */
+  readonly id?: string;
+  readonly plan?: Plan;
+  readonly pre?: JsonObject;
+  readonly parent?: string;
+  readonly undoes?: string;
+}
+
+/**
+ * Closes the entries that an operation settles, with their steps, and returns them. Call it with the checkout lock held: then
+ * no entry but the caller's own belongs to a process that lives.
+ */
+export async function settle(ctx: Context, done: Settling): Promise<readonly OpEntry[]> {
+  const started = (await ctx.journal.read()).filter((e) =>
+    e.status === "started" && e.id !== done.id && e.id !== done.parent
+  );
+  const settled = started.filter((e) => settles(ctx, done, e));
+  const ids = new Set(settled.map((e) => e.id));
+  const steps = started.filter((e) => e.parent !== null && ids.has(e.parent) && !ids.has(e.id));
+  for (const entry of [...settled, ...steps]) {
+    await ctx.journal.close(entry.id, { finished_by: done.id ?? null }, { by: done.id ?? entry.id });
+  }
+  return settled;
+}
+
+/** Tells whether what an entry left undone is done now. */
+function settles(ctx: Context, done: Settling, entry: OpEntry): boolean {
+  switch (done.command) {
+    case "commit":
+    case "pull":
+      return ["commit", "pull"].includes(entry.command) &&
+        within(ctx, keysOfStates(entry.plan), done.plan, keysOfStates);
+    case "new":
+      // It decides about every branch of this checkout anew.
+      return entry.command === "new" || entry.command === "fork";
+    case "fork":
+      return entry.command === "fork" && entry.pre["key"] === done.pre?.["key"];
+    case "gc":
+      return entry.command === "gc" || entry.command === "abandon" && did(entry, "abandon") ||
+        entry.command === "drop" && did(entry, "delete-bookmark") && contextOf(done.plan)["prune_bookmarks"] === true;
+    case "drop":
+      return entry.command === "drop" && contextOf(entry.plan)["bookmark"] === contextOf(done.plan)["bookmark"];
+    case "undo":
+      return entry.command === "undo" && entry.undoes === done.undoes;
+    case "restore":
+      return entry.command === "restore" && within(ctx, keysOfActions(entry.plan), done.plan, keysOfActions);
+    case "promote":
+      return entry.command === "promote" && contextOf(done.plan)["subset"] !== true;
+    case "add":
+      return entry.command === "add" && sameKeys(entry.pre["objects"], done.pre?.["objects"]);
+    default:
+      return entry.command === done.command;
+  }
+}
+
+/** Whether history is changed already, so that only releasing was left to do. */
+function did(entry: OpEntry, action: string): boolean {
+  return entry.progress.some((step) => step["action"] === action);
+}
+
+type PlanLike = Plan | JsonObject | null | undefined;
+
+/** Whether a plan covers some keys, less those that are no longer registered. */
+function within(
+  ctx: Context,
+  keys: ReadonlySet<string>,
+  plan: PlanLike,
+  keysOf: (plan: PlanLike) => ReadonlySet<string>,
+): boolean {
+  const covered = keysOf(plan);
+  return [...keys].every((key) => covered.has(key) || !ctx.objects.has(key));
+}
+
+function keysOfStates(plan: PlanLike): ReadonlySet<string> {
+  const { states } = contextOf(plan);
+  return new Set(Object.keys(isJsonObject(states) ? states : {}));
+}
+
+function keysOfActions(plan: PlanLike): ReadonlySet<string> {
+  const actions = plan?.["actions"] as Json | undefined;
+  return new Set(Array.isArray(actions) ? actions.map((a) => String((a as JsonObject)["key"])) : []);
+}
+
+function contextOf(plan: PlanLike): JsonObject {
+  const context = plan?.["context"];
+  return isJsonObject(context) ? context : {};
+}
+
+function sameKeys(a: Json | undefined, b: Json | undefined): boolean {
+  const keys = (value: Json | undefined) => Object.keys(isJsonObject(value) ? value : {}).sort().join("\n");
+  return keys(a) === keys(b);
+}
