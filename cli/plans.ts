@@ -107,7 +107,11 @@ export async function readPlan(path: string): Promise<Plan> {
   try {
     text = await Deno.readTextFile(path);
   } catch (error) {
-    throw new ConfigError(`Cannot read the plan "${path}": ${messageOf(error)}`, { code: "plan", cause: error });
+    throw new ConfigError(`Cannot read the plan "${path}": ${messageOf(error)}`, {
+      code: "plan",
+      hints: ["Name a file that --plan wrote"],
+      cause: error,
+    });
   }
   return Plan.fromJSON(text);
 }

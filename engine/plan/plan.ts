@@ -6,7 +6,7 @@
 
 import { ConfigError, messageOf, MultiObjectError, StalePlanError } from "../model/errors.ts";
 import { sha256 } from "../model/hash.ts";
-import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
+import { Float, type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { PLAN_VERSION } from "../version.ts";
 
 /**
@@ -136,6 +136,9 @@ export interface PlanJson extends JsonObject {
 
 /** The one plan format there is. */
 export const PLAN_FORMAT = 3;
+
+/** Levels of a file: a state within an action, and room to spare. */
+const MAX_DEPTH = 200;
 
 /** Verbs that write nothing (formats §13.3). */
 const INFORMATIONAL: ReadonlySet<string> = new Set([
@@ -295,8 +298,9 @@ export class Plan {
     try {
       json = parseJson(text);
     } catch (error) {
-      throw new ConfigError(`Cannot read the plan: it is not JSON: ${messageOf(error)}`, { code: "plan" });
+      throw malformed(`it is not JSON: ${messageOf(error)}`);
     }
+    if (isDeeper(json, MAX_DEPTH)) throw malformed(`it is nested deeper than ${MAX_DEPTH} levels`);
     const file = objectOf(json, "the plan");
     const maker = file["tether_version"];
     if (typeof maker !== "string") {
@@ -400,19 +404,29 @@ function refusalHints(command: string, refusals: readonly Action[]): string[] {
   ];
 }
 
+function malformed(reason: string): ConfigError {
+  return new ConfigError(`Cannot read the plan: ${reason}`, { code: "plan", hints: ["Make the plan again"] });
+}
+
+/** Tells whether a value is nested deeper than any plan is: what walks it would overflow its stack. */
+function isDeeper(value: Json, than: number): boolean {
+  if (value === null || typeof value !== "object" || value instanceof Float) return false;
+  return than === 0 || Object.values(value).some((inner) => isDeeper(inner, than - 1));
+}
+
 function objectOf(value: Json | undefined, where: string): JsonObject {
   if (value === null || value === undefined || typeof value !== "object" || Array.isArray(value)) {
-    throw new ConfigError(`Cannot read the plan: ${where} is not an object`, { code: "plan" });
+    throw malformed(`${where} is not an object`);
   }
   return value as JsonObject;
 }
 
 function listOf(value: Json | undefined, where: string): readonly Json[] {
-  if (!Array.isArray(value)) throw new ConfigError(`Cannot read the plan: ${where} is not a list`, { code: "plan" });
+  if (!Array.isArray(value)) throw malformed(`${where} is not a list`);
   return value;
 }
 
 function textOf(value: Json | undefined, where: string): string {
-  if (typeof value !== "string") throw new ConfigError(`Cannot read the plan: ${where} is not text`, { code: "plan" });
+  if (typeof value !== "string") throw malformed(`${where} is not text`);
   return value;
 }

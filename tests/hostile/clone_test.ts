@@ -178,15 +178,27 @@ Deno.test("[L40] a cache that a clone brings is never read", async () => {
 /** Returns the paths of all files that are read while something runs. */
 async function readsDuring(run: () => Promise<{ readonly code: number }>): Promise<string[]> {
   const reads: string[] = [];
-  const { readFile, readTextFile, open, openSync } = Deno;
-  Deno.readFile = (path, options) => (reads.push(String(path)), readFile(path, options));
-  Deno.readTextFile = (path, options) => (reads.push(String(path)), readTextFile(path, options));
-  Deno.openSync = (path, options) => (reads.push(String(path)), openSync(path, options));
-  Deno.open = (path, options) => (reads.push(String(path)), open(path, options));
+  const restore = watchReads((path) => reads.push(path));
   try {
     assert.equal((await run()).code, 0);
   } finally {
-    Object.assign(Deno, { readFile, readTextFile, open, openSync });
+    restore();
   }
   return reads;
+}
+
+/** Reports the path of every file that is opened from now on; the returned function ends that. */
+function watchReads(report: (path: string) => void): () => void {
+  const original = {
+    readFile: Deno.readFile,
+    readTextFile: Deno.readTextFile,
+    open: Deno.open,
+    openSync: Deno.openSync,
+  };
+  const watched = Object.entries(original).map(([name, fn]) => [name, (...args: unknown[]) => {
+    report(String(args[0]));
+    return (fn as (...args: unknown[]) => unknown)(...args);
+  }]);
+  Object.assign(Deno, Object.fromEntries(watched));
+  return () => void Object.assign(Deno, original);
 }
