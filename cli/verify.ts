@@ -5,6 +5,7 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
+import { renderRetention } from "../engine/commands/retention.ts";
 import type { VerifyReport } from "../engine/reports.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
@@ -45,10 +46,13 @@ export function define(command: Command, context: Context): void {
 /** Returns the human form of a verify report. */
 export function verifyLines(report: VerifyReport): Line[] {
   return [
-    ...report.entries.map((e): Line => ({
-      text: `  ${e.status.padStart(8)}  ${e.label}  ${e.message}`.trimEnd(),
-      style: e.status === "ok" ? "green" : "red",
-    })),
+    ...report.entries.flatMap((e): Line[] => [
+      {
+        text: `  ${e.status.padStart(8)}  ${e.label}  ${e.message}`.trimEnd(),
+        style: e.status === "ok" ? "green" : "red",
+      },
+      ...(e.retention === undefined ? [] : [{ text: `            no pin: ${renderRetention(e.retention)}` }]),
+    ]),
     { text: summary(report) },
   ];
 }

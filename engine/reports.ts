@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Tier, Verdict } from "../backends/backend.ts";
+import type { Retention, Tier, Verdict } from "../backends/backend.ts";
 import type { Json, JsonObject } from "./model/json.ts";
 import type { Locator, Policy, State } from "./model/manifest.ts";
 
@@ -808,6 +808,8 @@ export interface VerifyEntry {
   readonly status: Verdict["status"];
   /** What was seen, for people; empty when there is nothing to say. */
   readonly message: string;
+  /** How long a state that no pin holds lasts, where the system says; not asked for all of history. */
+  readonly retention?: Retention;
 }
 
 /**

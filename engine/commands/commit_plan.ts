@@ -30,6 +30,7 @@ import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { removedKeys } from "./removed.ts";
+import { renderRetention, retentionOf } from "./retention.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
 
 /**
@@ -205,7 +206,8 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
       if (moving.has(key) && !input.force) {
         await bound.backend.checkQuiescence?.(locator, entryOf(ctx.workspace.workingRefs, key), pickSignal(input));
       }
-      return { bound, action: await decide(ctx, bound, state) };
+      const action = await decide(ctx, bound, state);
+      return { bound, action, lasts: await lasting(bound, action, { ...pickSignal(input), state }) };
     },
   });
   const failed = new Map([...errors].filter(([key]) => moving.has(key)));
@@ -227,7 +229,10 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
       pull: input.pull,
       ...(selective ? { keys: [...objects.map((o) => o.key), ...input.removed ?? []].sort(compareCodePoints) } : {}),
     },
-    notes: objects.filter((o) => !decided.get(o.key)?.action).map((o) => `${o.key}: unchanged`),
+    notes: objects.flatMap((o) => {
+      const { action, lasts } = decided.get(o.key) ?? {};
+      return action === undefined ? [`${o.key}: unchanged`] : lasts === undefined ? [] : [`${o.key}: ${lasts}`];
+    }),
     preconditions: placePreconditions(ctx),
     actions: actions.length > 0 ? [...actions, vcsCommitAction(ctx, message)] : [],
   });
@@ -302,6 +307,17 @@ async function decide(ctx: Context, bound: Bound, state: State): Promise<Action 
     detail: `${why}state ${renderState(state)}${note}`,
     params: { state, recoverable },
   };
+}
+
+/** Says how long a state lasts that the policy leaves without a pin, though the system could make one. */
+async function lasting(
+  { object, backend }: Bound,
+  action: Action | undefined,
+  options: CallOptions & { readonly state: State },
+): Promise<string | undefined> {
+  if (action?.op !== "record" || !backend.statics.capabilities.has("pin")) return undefined;
+  const retention = await retentionOf(backend, object, options);
+  return retention === undefined ? undefined : `without a pin it is ${renderRetention(retention)}`;
 }
 
 function refuseStale(keys: readonly string[]): void {

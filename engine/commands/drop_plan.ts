@@ -208,7 +208,8 @@ export async function scopeOf(
   drop: { readonly bookmark: string; readonly commits: readonly string[]; readonly leave: string | null },
 ): Promise<GcScope> {
   const excludedCommits = new Set([...drop.commits, ...drop.leave === null ? [] : await leftBehind(ctx)]);
-  const dropped = await collectReferences(ctx, { only: excludedCommits });
+  // An empty working copy records nothing that the commit under it does not.
+  const dropped = await collectReferences(ctx, { only: new Set(drop.commits) });
   const scope = { bookmarks: [drop.bookmark], excludedCommits, dropped };
   if (drop.leave === null) return scope;
   const instead = await manifestsOf(ctx, await ctx.vcs.resolve(drop.leave));

@@ -4,18 +4,19 @@
  * @module
  */
 
-import type { ObjectBackend, Verdict } from "../../backends/backend.ts";
+import type { ObjectBackend, Retention, Verdict } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { historyObjects } from "./history_objects.ts";
 import { namespaceOf, storeOf } from "../kinds.ts";
-import { BackendError, messageOf } from "../model/errors.ts";
+import { BackendError, messageOf, TetherError } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
-import { compareCodePoints } from "../model/json.ts";
+import { compareCodePoints, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
 import { type CallOptions, type VerifyEntry, type VerifyReport, withJson } from "../reports.ts";
 import { tierOfObject } from "../kinds.ts";
+import { retentionOf } from "./retention.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { manifestsAt } from "../revision.ts";
 import { staticsFor } from "../state.ts";
@@ -91,10 +92,12 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
   } else known.push(...observed);
   await requireStorePermissions(ctx, known.map((s) => s.object), "read");
   const verdicts = await checkPins(ctx, known, options);
-  const entries: VerifyEntry[] = known.map((s) => {
+  const entries: VerifyEntry[] = await mapLimit(known, 32, async (s): Promise<VerifyEntry> => {
     const verdict = verdicts.get(s) ?? { status: "unknown" };
-    return { label: s.label, status: verdict.status, message: verdict.message ?? "" };
-  });
+    const entry = { label: s.label, status: verdict.status, message: verdict.message ?? "" };
+    const lasts = options.allHistory || verdict.status === "missing" ? undefined : await lasting(ctx, s, options);
+    return lasts === undefined ? entry : { ...entry, retention: lasts };
+  }, options.signal);
   // Not known is not ok: a state nobody here can check is part of the answer and of the exit code.
   entries.push(...strange.map(({ label, object }): VerifyEntry => ({
     label,
@@ -108,8 +111,27 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
   const data = { entries, deep, ok, warnings: [...warnings, ...ctx.warnings] };
   return withJson(
     data,
-    () => Object.fromEntries(entries.map((e) => [e.label, { status: e.status, message: e.message }])),
+    () => Object.fromEntries(entries.map((e) => [e.label, entryJson(e)])),
   );
+}
+
+function entryJson({ status, message, retention }: VerifyEntry): JsonObject {
+  if (retention === undefined) return { status, message };
+  const { until, rule, enforced } = retention;
+  return { status, message, retention: { until: until?.toISOString() ?? null, rule, enforced } };
+}
+
+/** What the system says of a state that no pin holds, where it keeps states at all. */
+async function lasting(ctx: Context, { object }: Subject, options: CallOptions): Promise<Retention | undefined> {
+  if (object.pin !== null || object.state === null || !object.recoverable) return undefined;
+  try {
+    const backend = await ctx.backends.get(object.kind);
+    return await retentionOf(backend, object, { ...pickSignal(options), state: object.state });
+  } catch (error) {
+    // A driver that does not load has been told of by the verdict.
+    if (error instanceof TetherError) return undefined;
+    throw error;
+  }
 }
 
 interface Sorted {
