@@ -8,7 +8,7 @@
 import type { Context } from "../context.ts";
 import { operands } from "../io/shell.ts";
 import { messageOf, MultiObjectError, StalePlanError, TetherError } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";
@@ -18,14 +18,29 @@ import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
 import { newWithin } from "./new.ts";
 import { pickSignal } from "./snapshot.ts";
+import { unfinished } from "./unfinished.ts";
 
 /** Plans and applies under one hold of the locks. */
 export function drop(ctx: Context, request: DropRequest & CallOptions): Promise<DropReport> {
   return withLocks(ctx, { command: "drop", repository: true, ...pickSignal(request) }, async () => {
+    await finishLeaving(ctx, request.bookmark);
     const plan = await planDrop(ctx, request);
     await checkPlan(ctx, plan, "drop");
     return await apply(ctx, plan, request);
   });
+}
+
+/** Goes on where an interrupted drop of the bookmark had left it in version control, and not yet in the working state. */
+async function finishLeaving(ctx: Context, bookmark: string): Promise<void> {
+  if (ctx.workspace.bookmark !== bookmark) return;
+  for (const { id, command, plan } of await unfinished(ctx)) {
+    const context = plan?.["context"];
+    if (command !== "drop" || !isJsonObject(context) || context["bookmark"] !== bookmark) continue;
+    const { leave } = context;
+    if (typeof leave !== "string" || !(await ctx.position()).bookmarks.includes(leave)) continue;
+    await newWithin(ctx, { rev: leave }, id);
+    return;
+  }
 }
 
 /** Applies a saved plan. */

@@ -200,6 +200,7 @@ class GcRun {
     const backend = await this.#ctx.backends.get(a.kind);
     const id = String(a.params["pin_id"]);
     await backend.unpin?.(a.params["locator"] as Locator, { id, ref: a.target });
+    await this.#ctx.env.boundary?.(`released ${a.target}`);
     await op.progress({ action: "unpin", target: a.target });
     await this.#ctx.indexes.removePins([id]);
     push(this.#unpinned, a.kind, id);
@@ -214,6 +215,7 @@ class GcRun {
     }
     const backend = await this.#ctx.backends.get(a.kind);
     await backend.deleteWorkingRef?.(withoutAt(a.params["locator"] as Locator), a.target);
+    await this.#ctx.env.boundary?.(`deleted ${a.key}`);
     await op.progress({ action: "delete-branch", key: a.key, target: a.target });
     push(this.#deleted, a.key, a.target);
   }

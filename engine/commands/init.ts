@@ -73,10 +73,13 @@ async function write(
   await Deno.mkdir(paths.objects, { recursive: true });
   await ensureGitignore(root, "create");
   await ensureGitattributes(root, "create");
-  // The file that makes it a dataset comes last but one: killed before it, the folder is none, and init works again.
-  await writeAtomic(paths.config, newConfigText({ datasetId, trunk }), { tempDir: paths.cache });
+  await env.boundary?.("frame");
   const file = new WorkspaceFile(root, env.randomHex);
   await file.write({ ...await file.read(), bookmark: trunk });
+  await env.boundary?.("workspace");
+  // The file that makes it a dataset comes last: killed before it, the folder is none, and init works again.
+  await writeAtomic(paths.config, newConfigText({ datasetId, trunk }), { tempDir: paths.cache });
+  await env.boundary?.("config");
   return withJson({ root, datasetId, trunk }, () => ({ root, dataset_id: datasetId }));
 }
 

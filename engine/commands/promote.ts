@@ -82,6 +82,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Pr
         else await land(ctx, op, { plan, landed, failures, actions: forwards, verb: "fast-forward" });
         await ctx.env.boundary?.("landed");
         await moveTrunk(ctx, plan, landed);
+        await ctx.env.boundary?.("trunk");
         return { result: json(plan, landed), value: undefined, failures };
       },
     });

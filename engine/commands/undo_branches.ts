@@ -35,6 +35,7 @@ export async function revertBranches(ctx: Context, target: Target, outcome: Outc
     await ctx.vcs.returnTo(back);
     await ctx.refresh();
     outcome.restored.push("the working copy is back where it was");
+    await ctx.env.boundary?.("vcs");
   }
   if (entry.command === "new") await deleteBookmark(ctx, target, outcome);
   for (const branch of made) {
@@ -47,6 +48,7 @@ export async function revertBranches(ctx: Context, target: Target, outcome: Outc
     }
     await backend.deleteWorkingRef?.(withoutAt(locator), ref);
     outcome.restored.push(`branch ${ref} of "${key}" is deleted`);
+    await ctx.env.boundary?.(`unfork ${key}`);
   }
   await revertWorkspace(ctx, target, outcome);
   reportResets(target, outcome);
@@ -137,6 +139,7 @@ async function deleteBookmark(ctx: Context, { entry }: Target, outcome: Outcome)
   }
   await ctx.vcs.deleteBookmark(name, String(at));
   outcome.restored.push(`bookmark "${name}" is deleted`);
+  await ctx.env.boundary?.("bookmark");
 }
 
 function reportResets({ entry }: Target, outcome: Outcome): void {

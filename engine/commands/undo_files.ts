@@ -34,6 +34,7 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
   }
   const paths = await commitPaths(ctx, { objects: [...ctx.objects.values()] });
   await ctx.vcs.uncommit(commit, paths);
+  await ctx.env.boundary?.("uncommit");
   await ctx.refresh();
   outcome.restored.push(`commit ${commit.slice(0, 12)} is taken back; its manifests are edits now, its pins stay`);
   return { uncommitted: commit };
@@ -62,6 +63,7 @@ export async function revertManifests(ctx: Context, target: Target, outcome: Out
     if (typeof text === "string") await ctx.manifests.writeText(key, text);
     else await ctx.manifests.remove(key);
     outcome.restored.push(`manifest of "${key}"`);
+    await ctx.env.boundary?.(`manifest ${key}`);
   }
   await ctx.refresh();
   await revertWorkspace(ctx, target, outcome);

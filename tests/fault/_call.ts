@@ -19,7 +19,14 @@ export type Call =
   | { readonly command: "commit"; readonly options: CommitOptions }
   | { readonly command: "new"; readonly options: NewOptions }
   | { readonly command: "open"; readonly key: string }
-  | { readonly command: "gc"; readonly options: GcRequest };
+  | { readonly command: "gc"; readonly options: GcRequest }
+  | { readonly command: "snapshot" }
+  | { readonly command: "pull" }
+  | { readonly command: "restore"; readonly keys: readonly string[]; readonly from: string }
+  | { readonly command: "promote" }
+  | { readonly command: "undo" }
+  | { readonly command: "repair" }
+  | { readonly command: "drop"; readonly bookmark: string };
 
 /** What a process ends with whose call was refused. */
 export const REFUSED = 75;
@@ -48,6 +55,27 @@ export async function perform(dataset: Dataset, call: Call): Promise<void> {
     }
     case "gc":
       await dataset.gc({ ...call.options, dryRun: false });
+      break;
+    case "snapshot":
+      await dataset.snapshot();
+      break;
+    case "pull":
+      await dataset.pull();
+      break;
+    case "restore":
+      await dataset.restore(call.keys, { from: call.from, discard: true });
+      break;
+    case "promote":
+      await dataset.promote();
+      break;
+    case "undo":
+      await dataset.undo();
+      break;
+    case "repair":
+      await dataset.repair({ allHistory: true });
+      break;
+    case "drop":
+      await dataset.drop(call.bookmark, { dryRun: false });
       break;
     default:
       call satisfies never;
