@@ -4,52 +4,26 @@
  * @module
  */
 
-import { join } from "node:path";
 import type { CommitInfo, HistoryCommit, StagedBlob } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
+import { heldByWorktrees } from "./_git_worktrees.ts";
 import { BRANCH_PREFIX, type GitFolders, type Worktree } from "./_git_refs.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
 
 /**
- * Returns every commit that a ref under `refs/`, the HEAD of a worktree or a merge in progress reaches, newest first.
+ * Returns every commit that a ref under `refs/`, also one that only another worktree has, the HEAD of a worktree or a merge in
+ * progress reaches, newest first.
  * Replacement refs hide nothing: the replaced commit counts as it is, and its replacement through its ref.
  */
 export async function readHistory(git: Git, folders: GitFolders): Promise<HistoryCommit[]> {
   const result = await git.run(
     ["--no-replace-objects", "rev-list", "--all", "--stdin", "--no-commit-header", "--format=%H %T"],
-    { doing: "list the commits of history", stdin: lines(await mergeHeads(folders)) },
+    { doing: "list the commits of history", stdin: lines(await heldByWorktrees(folders)) },
   );
   return result.text().split("\n").filter((line) => line !== "").map((line) => {
     const [id = "", tree = ""] = line.split(" ");
     return { id, tree, workingCopy: false };
   });
-}
-
-/**
- * Returns the commits that merges in progress, here and in other worktrees, are about to make parents. No ref need name
- * them.
- */
-async function mergeHeads(folders: GitFolders): Promise<string[]> {
-  const gitDirs = [folders.commonDir];
-  try {
-    for await (const entry of Deno.readDir(join(folders.commonDir, "worktrees"))) {
-      gitDirs.push(join(folders.commonDir, "worktrees", entry.name));
-    }
-  } catch (error) {
-    // No linked worktree.
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  const texts = await Promise.all(gitDirs.map((dir) => textOrEmpty(join(dir, "MERGE_HEAD"))));
-  return texts.flatMap((text) => text.split("\n")).filter((id) => id !== "").map(checkId);
-}
-
-async function textOrEmpty(path: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return "";
-    throw error;
-  }
 }
 
 /** Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). */
@@ -150,15 +124,20 @@ export async function readIsAncestor(git: Git, ancestor: string, descendant: str
   return result.code === 0;
 }
 
-/** Returns the commits only one branch reaches, oldest first: every other ref and every detached HEAD keeps its own. */
-export async function readExclusive(git: Git, branch: string, worktrees: readonly Worktree[]): Promise<string[]> {
+/** Returns the commits only one branch reaches, oldest first: every other ref and every worktree keeps its own. */
+export async function readExclusive(
+  git: Git,
+  branch: string,
+  { worktrees, folders }: { readonly worktrees: readonly Worktree[]; readonly folders: GitFolders },
+): Promise<string[]> {
   const ref = BRANCH_PREFIX + branch;
   const detached = worktrees.flatMap(({ head }) => head.branch === null && head.commit !== null ? [head.commit] : []);
+  const held = [...detached, ...await heldByWorktrees(folders)];
   const result = await git.run(
     ["rev-list", "--reverse", "--topo-order", "--stdin", "--not", `--exclude=${ref}`, "--glob=refs/*"],
     {
       doing: `list the commits of branch "${branch}"`,
-      stdin: lines([ref, ...detached.map((id) => `^${id}`)]),
+      stdin: lines([ref, ...held.map((id) => `^${id}`)]),
     },
   );
   return result.text().split("\n").filter((id) => id !== "");

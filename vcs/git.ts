@@ -218,7 +218,8 @@ class GitAdapter implements VcsAdapter {
   }
 
   async exclusiveCommits(bookmark: string): Promise<readonly string[]> {
-    return await readExclusive(this.#git, bookmark, await this.#readWorktrees());
+    const worktrees = await this.#readWorktrees();
+    return await readExclusive(this.#git, bookmark, { worktrees, folders: this.#folders });
   }
 
   async remoteBookmarks(bookmark: string): Promise<readonly string[]> {

@@ -7,7 +7,9 @@
 
 import { join } from "node:path";
 import type { ObjectBackend } from "../../backends/backend.ts";
+import type { StagedBlob } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
+import { readConfig } from "../files/config.ts";
 import { inFlightPinIds, Journal } from "../files/journal.ts";
 import { datasetPaths } from "../files/layout.ts";
 import { type BrokenManifest, ManifestStore, parseManifest, pinIdsIn } from "../files/manifests.ts";
@@ -155,8 +157,9 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
   references.commits = history.commits.length;
   for await (const found of history.manifests()) await addHistoric(references, found);
   if (options.only) return references;
-  await addWorkingTrees(ctx, references, options);
-  await addIndexes(ctx, references, options);
+  const staged = await ctx.vcs.staged();
+  await addWorkingTrees(ctx, references, { ...options, staged });
+  await addIndexes(ctx, references, { ...options, staged });
   return references;
 }
 
@@ -182,16 +185,44 @@ async function addHistoric(references: References, found: HistoricManifest): Pro
   }
 }
 
+interface WithStaged extends ReferenceOptions {
+  /** The manifests of every index. */
+  readonly staged: readonly StagedBlob[];
+}
+
 /** This working tree and those of every other checkout, with the operations they have not finished. */
-async function addWorkingTrees(ctx: Context, references: References, options: ReferenceOptions): Promise<void> {
+async function addWorkingTrees(ctx: Context, references: References, options: WithStaged): Promise<void> {
   for (const checkout of await ctx.vcs.checkouts()) {
-    const { rel } = ctx.vcs.location;
-    const root = checkout.current ? ctx.root : rel === "." ? checkout.root : join(checkout.root, rel);
-    const { objects, broken } = await readTree(root);
-    const here = checkout.current && options.instead !== undefined ? options.instead : objects;
-    for (const manifest of here) await references.add(manifest, null);
-    for (const b of broken) references.addBroken({ pinIds: b.pinIds, path: join(root, b.path) });
-    for (const id of inFlightPinIds(await new Journal(datasetPaths(root).journal).read())) references.pinIds.add(id);
+    for (const root of await datasetRoots(ctx, checkout.root, options.staged)) {
+      const { objects, broken } = await readTree(root);
+      const here = root === ctx.root && options.instead !== undefined ? options.instead : objects;
+      for (const manifest of here) await references.add(manifest, null);
+      for (const b of broken) references.addBroken({ pinIds: b.pinIds, path: join(root, b.path) });
+      for (const id of inFlightPinIds(await new Journal(datasetPaths(root).journal).read())) references.pinIds.add(id);
+    }
+  }
+}
+
+/** The dataset may be in another folder of another checkout, or in one folder more: the index of each tells (formats §19.1). */
+async function datasetRoots(ctx: Context, checkout: string, staged: readonly StagedBlob[]): Promise<string[]> {
+  const here = staged.filter((s) => s.checkout === checkout);
+  const folders = new Set(here.map(({ path }) => path.slice(0, path.lastIndexOf(".tether/objects/"))));
+  const roots = new Set([join(checkout, ctx.vcs.location.rel)]);
+  for (const folder of folders) {
+    const root = join(checkout, folder, ".");
+    if (!roots.has(root) && await isOurs(root, ctx.config.datasetId)) roots.add(root);
+  }
+  return [...roots];
+}
+
+/** Whether a dataset is not known to be another one. */
+async function isOurs(root: string, datasetId: string): Promise<boolean> {
+  try {
+    return (await readConfig(root)).datasetId === datasetId;
+  } catch (error) {
+    // One without a readable name may be ours.
+    if (error instanceof TetherError || error instanceof Deno.errors.NotFound) return true;
+    throw error;
   }
 }
 
@@ -212,8 +243,8 @@ async function readTree(root: string): Promise<{ objects: ObjectManifest[]; brok
 }
 
 /** Manifests that are staged may be absent from commits and working files alike (L01). */
-async function addIndexes(ctx: Context, references: References, options: ReferenceOptions): Promise<void> {
-  for (const { path, blob, checkout } of await ctx.vcs.staged()) {
+async function addIndexes(ctx: Context, references: References, options: WithStaged): Promise<void> {
+  for (const { path, blob, checkout } of options.staged) {
     // A checkout that will be at another revision will have that one's index.
     if (options.instead !== undefined && checkout === ctx.vcs.location.root) continue;
     const bytes = await ctx.vcs.objects().blob(blob);

@@ -30,10 +30,14 @@ export interface Step {
   readonly is: Sight;
   /** Native names of the pins that commands of this clone made. */
   readonly made: ReadonlySet<string>;
+  /** The datasets that made stores, by store. */
+  readonly owners: ReadonlyMap<string, string | undefined>;
   /** Tells whether a head is, or is an ancestor of, one of some others of its store. */
   reaches(store: string, heads: Iterable<string>, head: string): Promise<boolean>;
 }
 
+/** The only commands that release. */
+const RELEASING = ["gc", "drop", "abandon"];
 const PINNING = ["commit", "pull", "repair"];
 const BRANCHING = ["new", "open", "restore", "undo", "gc", "drop", "repair", "promote"];
 
@@ -42,6 +46,10 @@ export async function broken(step: Step): Promise<string[]> {
   const faults: string[] = [];
   for (const [store, before] of step.before) {
     const after = step.after.get(store) ?? new Map<string, string>();
+    if (before.size > 0 && after.size === 0) {
+      faults.push(...brokenByDeletion(step, store, before));
+      continue;
+    }
     for (const ref of new Set([...before.keys(), ...after.keys()])) {
       const [was, is] = [before.get(ref), after.get(ref)];
       if (was === is) continue;
@@ -52,6 +60,27 @@ export async function broken(step: Step): Promise<string[]> {
   }
   if (step.failure === "refused") faults.push(...leftBehind(step));
   return faults;
+}
+
+/** Only a store that this dataset made goes, and only with nothing of anybody's in it. */
+function brokenByDeletion(step: Step, store: string, before: Refs): string[] {
+  const faults: string[] = [];
+  if (step.failure === "refused") faults.push("refused, and yet a store went");
+  if (!["gc", "drop", "undo"].includes(step.command)) faults.push(`"${step.command}" deleted a store`);
+  if (step.owners.get(store) !== step.dataset) faults.push("a store went that this dataset did not make");
+  const base = before.get("branch main");
+  for (const [ref, head] of before) {
+    const name = ref.slice(ref.indexOf(" ") + 1);
+    if (ref === "branch main") continue;
+    const own = (ref.startsWith("tag ") ? parsePinRef(name) : parseWorkingRef(name))?.dataset === step.dataset;
+    if (!own) faults.push(`a store went with ${ref}`);
+    else if (ref.startsWith("tag ") && step.is.needed.has(name)) {
+      faults.push(`a store went with ${ref}, which is needed`);
+    } else if (ref.startsWith("branch ") && head !== base && !step.force && !droppedPin(step, before, head)) {
+      faults.push(`a store went with writes on ${ref}`);
+    }
+  }
+  return faults.map((fault) => `${store}: ${fault}`);
 }
 
 interface Change {
@@ -77,13 +106,15 @@ function brokenByTag(step: Step, { ref, was, is }: Change): string[] {
   if (was !== undefined && is !== undefined) return ["a pin moved"];
   if (is !== undefined) return PINNING.includes(step.command) ? [] : [`"${step.command}" made a pin`];
   const faults: string[] = [];
-  if (!["gc", "drop"].includes(step.command)) faults.push(`"${step.command}" released a pin`);
+  if (!RELEASING.includes(step.command)) faults.push(`"${step.command}" released a pin`);
   if (step.is.needed.has(ref)) faults.push("a pin was released that is needed");
   if (!step.made.has(ref) && !step.releaseForeign) faults.push("a pin of another clone was released");
   return faults;
 }
 
 async function brokenByBase(step: Step, { store, was, is }: Change): Promise<string[]> {
+  const isMade = step.command === "add" && was === undefined && step.before.get(store)?.size === 0;
+  if (isMade) return [];
   if (step.command !== "promote") return [`"${step.command}" moved an upstream branch`];
   if (was === undefined || is === undefined) return ["an upstream branch came or went"];
   return await step.reaches(store, [is], was) ? [] : ["an upstream branch lost commits"];
@@ -92,7 +123,8 @@ async function brokenByBase(step: Step, { store, was, is }: Change): Promise<str
 /** A branch goes, or leaves its head, only if that is held elsewhere or the user gave it up. */
 async function brokenByBranch(step: Step, { store, ref, was, is }: Change): Promise<string[]> {
   if (parseWorkingRef(ref)?.dataset !== step.dataset) return ["a branch that is not this dataset's changed"];
-  if (!BRANCHING.includes(step.command)) return [`"${step.command}" changed a branch`];
+  const isMade = step.command === "add" && was === undefined && step.before.get(store)?.size === 0;
+  if (!BRANCHING.includes(step.command) && !isMade) return [`"${step.command}" changed a branch`];
   if (was === undefined) return [];
   const faults: string[] = [];
   if (is === undefined && step.command === "gc" && !step.prune) faults.push("gc deleted a branch unasked");
@@ -121,16 +153,16 @@ function droppedPin(step: Step, refs: Refs, head: string): boolean {
 }
 
 /** A refusal leaves history, files and the working state as they were. */
-function leftBehind({ root, was, is }: Step): string[] {
+function leftBehind({ was, is }: Step): string[] {
   const faults: string[] = [];
   if (was.refs !== is.refs) faults.push(`refused, and yet the refs changed:\n${was.refs}\n->\n${is.refs}`);
   for (const [place, before] of was.places) {
     const after = is.places.get(place);
     if (!after) continue;
     for (const what of ["head", "index", "workspace"] as const) {
-      // The first command of a checkout gives it an id.
-      const fresh = what === "workspace" && (before.workspace === "" || !before.workspace.includes("workspace_id"));
-      if (before[what] === after[what] || (fresh && place === root)) continue;
+      // Whoever reads a checkout first gives it an id.
+      const fresh = what === "workspace" && before.workspace === "";
+      if (before[what] === after[what] || fresh) continue;
       faults.push(`refused, and yet ${what} of ${place} changed:\n${before[what]}\n->\n${after[what]}`);
     }
     if (JSON.stringify([...before.manifests]) !== JSON.stringify([...after.manifests])) {

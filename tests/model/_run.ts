@@ -16,7 +16,7 @@ import type { Refs } from "./_stores.ts";
 import { COMMANDS, type Saved } from "./_tether.ts";
 import { brokenUndo, type Done, operationsIn } from "./_undo.ts";
 import { DEEDS } from "./_user.ts";
-import { inDataset, makeWorld, placesOf, type World } from "./_world.ts";
+import { type Clone, inDataset, makeWorld, placesOf, type World } from "./_world.ts";
 
 /** What the model knows: who made which pin, and what was there before each operation. */
 export interface Model {
@@ -67,6 +67,7 @@ class Act implements fc.AsyncCommand<Model, World> {
     }
     const given = COMMANDS[this.#name]?.(n, scene) ?? assert.fail(this.#name);
     const before = await refsOf(world);
+    const owners = new Map(world.stores.map((store) => [store.name, store.owner()]));
     let report: UndoReport | undefined;
     let error: unknown;
     try {
@@ -77,6 +78,7 @@ class Act implements fc.AsyncCommand<Model, World> {
     const failure = error === undefined ? undefined : kindOf(error);
     this.#count(error);
     const after = await refsOf(world);
+    await forgetGone(place.clone);
     const is = await look(place.clone);
     model.seen.set(place.clone.name, is);
     const made = model.made.get(place.clone.name) ?? new Set();
@@ -93,12 +95,15 @@ class Act implements fc.AsyncCommand<Model, World> {
       was,
       is,
       made,
+      owners,
       reaches: (name, heads, head) =>
         world.stores.find((s) => s.name === name)?.reaches(heads, head) ?? Promise.resolve(false),
     };
     const faults = await broken(step);
     if (report) faults.push(...brokenUndo(model.done.get(report.undone), { report, step, clock: model.clock }));
-    faults.push(...await stillReads(place.root, (ds) => failure ? [] : notDone(world, step, ds.objects)));
+    if (place.clone.checkouts.includes(place.root)) {
+      faults.push(...await stillReads(place.root, (ds) => failure ? [] : notDone(world, step, ds.objects)));
+    }
     remember(model, step, place.clone.name);
     const because = error instanceof Error ? `; it said: ${error.message}` : "";
     assert.deepEqual(faults, [], `${this} in ${place.root}${because}`);
@@ -114,6 +119,18 @@ class Act implements fc.AsyncCommand<Model, World> {
     const vague = ["vcs", "error", "library"].includes(outcome) && error instanceof Error;
     const name = `${this.#name}: ${outcome}${vague ? `: ${error.message.split("\n")[0]}` : ""}`;
     this.#tally.set(name, (this.#tally.get(name) ?? 0) + 1);
+  }
+}
+
+/** A checkout may be what the command did away with. */
+async function forgetGone({ checkouts }: Clone): Promise<void> {
+  for (const root of [...checkouts]) {
+    try {
+      await Deno.stat(root);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      checkouts.splice(checkouts.indexOf(root), 1);
+    }
   }
 }
 

@@ -94,7 +94,8 @@ async function readManifests(root: string): Promise<Map<string, string>> {
   return new Map([...found].sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-async function readText(path: string): Promise<string> {
+/** Reads a file; one that is not there is empty. */
+export async function readText(path: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
   } catch (error) {

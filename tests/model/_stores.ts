@@ -17,7 +17,9 @@ export interface Store {
   readonly name: string;
   readonly kind: string;
   readonly locator: Locator;
-  /** Returns all refs as they are now. */
+  /** The dataset that made it; absent while there is no such store, or it sprang from elsewhere. */
+  owner(): string | undefined;
+  /** Returns all refs as they are now; none while there is no such store. */
   refs(): Promise<Refs>;
   /** Returns the head a recorded state stands for. */
   headOf(state: JsonObject): string;
@@ -46,6 +48,12 @@ export function exportSystem(name: string): SystemCopy {
   return { snapshots: [...snapshots?.values() ?? []], branches: new Map(branches), tags: new Map(tags) };
 }
 
+/** A memory system that is not there until tether makes it. */
+export function absentStore(name: string): Store {
+  namedStore().delete(name);
+  return viewOf(name);
+}
+
 /** Makes a memory system anew: with nothing in it, or as a copy. */
 export function memoryStore(name: string, copy?: SystemCopy): Store {
   const all = namedStore();
@@ -56,35 +64,43 @@ export function memoryStore(name: string, copy?: SystemCopy): Store {
   for (const snapshot of copy?.snapshots.slice(1) ?? []) system().append(snapshot);
   for (const [branch, head] of copy?.branches ?? []) system().branches.set(branch, head);
   for (const [tag, head] of copy?.tags ?? []) system().tags.set(tag, head);
-  const tableOf = (ref: string) => ref.startsWith("tag ") ? system().tags : system().branches;
+  return viewOf(name);
+}
+
+function viewOf(name: string): Store {
+  const all = namedStore();
+  const system = () => all.find(name);
+  const tableOf = (ref: string) => ref.startsWith("tag ") ? system()?.tags : system()?.branches;
   return {
     name,
     kind: "memory",
     locator: { system: name },
+    owner: () => system()?.owner,
     refs: () =>
       Promise.resolve(
         new Map([
-          ...[...system().branches].map(([ref, head]) => [`branch ${ref}`, head] as const),
-          ...[...system().tags].map(([ref, head]) => [`tag ${ref}`, head] as const),
+          ...[...system()?.branches ?? []].map(([ref, head]) => [`branch ${ref}`, head] as const),
+          ...[...system()?.tags ?? []].map(([ref, head]) => [`tag ${ref}`, head] as const),
         ]),
       ),
     headOf: (state) => String(state["snapshot_id"]),
     reaches: (heads, head) =>
-      Promise.resolve([...heads].some((h) => system().ancestry(h).some((snapshot) => snapshot.id === head))),
+      Promise.resolve([...heads].some((h) => system()?.ancestry(h).some((snapshot) => snapshot.id === head))),
     write(branch) {
-      all.write(name, { [`k${written}`]: written++ }, { branch, now: new Date(0) });
+      if (system()) all.write(name, { [`k${written}`]: written++ }, { branch, now: new Date(0) });
       return Promise.resolve();
     },
     setRef(ref, head) {
       const short = ref.slice(ref.indexOf(" ") + 1);
-      if (head === null) tableOf(ref).delete(short);
-      else tableOf(ref).set(short, head);
+      if (head === null) tableOf(ref)?.delete(short);
+      else tableOf(ref)?.set(short, head);
       return Promise.resolve();
     },
     collect() {
-      const heads = [...system().branches.values(), ...system().tags.values()];
-      const alive = new Set(heads.flatMap((h) => system().ancestry(h).map((snapshot) => snapshot.id)));
-      for (const id of system().snapshots.keys()) if (!alive.has(id)) all.expire(name, id);
+      const found = system();
+      const heads = [...found?.branches.values() ?? [], ...found?.tags.values() ?? []];
+      const alive = new Set(heads.flatMap((h) => found?.ancestry(h).map((snapshot) => snapshot.id) ?? []));
+      for (const id of found?.snapshots.keys() ?? []) if (!alive.has(id)) all.expire(name, id);
       return Promise.resolve();
     },
   };
@@ -101,6 +117,7 @@ export async function gitStore(name: string, path: string): Promise<Store> {
     name,
     kind: "git",
     locator: { uri: path },
+    owner: () => undefined,
     async refs() {
       const lines = (await git(["for-each-ref", "--format=%(refname) %(objectname) %(*objectname)"])).split("\n");
       return new Map(lines.flatMap((line) => {

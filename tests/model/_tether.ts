@@ -6,12 +6,14 @@
 
 import { openContext } from "../../engine/context.ts";
 import { initDataset } from "../../engine/commands/init.ts";
+import type { GcRequest } from "../../engine/commands/gc_input.ts";
 import { planCommit } from "../../engine/commands/commit_plan.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import type { Locator } from "../../backends/backend.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import type { UndoReport } from "../../engine/reports.ts";
 import { type Numbers, pick } from "./_numbers.ts";
+import { readText } from "./_sight.ts";
 import { inDataset, type Place, type World } from "./_world.ts";
 
 /** What a command was allowed to do, and what came of it. */
@@ -92,9 +94,14 @@ function newOptions(n: Numbers, scene: Scene): Parameters<Dataset["new"]>[0] {
   return { rev: n.f[1] ? revision(n.b, scene) : pick(["main", bookmark(n.b, scene)], n.c), ...flags, ...eager };
 }
 
-function gcOptions(n: Numbers): { releaseForeign: boolean; pruneBookmarks: boolean; forcePrune: boolean } {
+function gcOptions(n: Numbers): GcRequest & { pruneBookmarks: boolean; forcePrune: boolean; releaseForeign: boolean } {
   const pruneBookmarks = n.f[0] ?? false;
-  return { pruneBookmarks, forcePrune: pruneBookmarks && n.c % 4 === 0, releaseForeign: n.b % 4 === 0 };
+  return {
+    pruneBookmarks,
+    forcePrune: pruneBookmarks && n.c % 4 === 0,
+    releaseForeign: n.b % 4 === 0,
+    deleteStores: n.a % 3 === 0,
+  };
 }
 
 /** What each command is made of. Those that move data are listed more than once. */
@@ -142,10 +149,16 @@ export const COMMANDS: Readonly<Record<string, Make>> = {
     }),
   promote: (n, scene) => give("promote", scene, (ds) => ds.promote(promoteOptions(n, ds, scene))),
   drop: (n, scene) =>
-    give("drop", scene, (ds) => ds.drop(bookmark(n.b, scene), { forcePrune: n.f[0] ?? false, dryRun: false }), {
-      force: n.f[0] ?? false,
-      prune: true,
-    }),
+    give(
+      "drop",
+      scene,
+      (ds) =>
+        ds.drop(bookmark(n.b, scene), { forcePrune: n.f[0] ?? false, deleteStores: n.f[1] ?? false, dryRun: false }),
+      {
+        force: n.f[0] ?? false,
+        prune: true,
+      },
+    ),
   undo: (n, scene) =>
     give("undo", scene, async (ds) => {
       const { ops } = await ds.ops();
@@ -177,6 +190,23 @@ export const COMMANDS: Readonly<Record<string, Make>> = {
       run: () => inDataset(scene.place.root, (ds) => ds.apply(Plan.fromJSON(saved.text))).then(() => undefined),
     };
   },
+  abandon: (n, scene) => {
+    const revs = [pick(["HEAD", "HEAD~1", "x", "HEAD~2"], n.a), ...n.b % 3 === 0 ? ["HEAD~1"] : []];
+    const [release = false, force = false] = n.f;
+    return give("abandon", scene, (ds) => ds.abandon([...new Set(revs)], { gc: release, force }), { force });
+  },
+  forget: (n, scene) => ({
+    command: "forget-workspace",
+    run: async () => {
+      const root = pick(scene.place.clone.checkouts, n.a);
+      const id = /workspace_id = "(.+)"/.exec(await readText(`${root}/.tether/workspace.toml`))?.[1] ?? "none";
+      await inDataset(scene.place.root, (ds) => ds.forgetWorkspace(id));
+      return undefined;
+    },
+  }),
+  create: (_, scene) =>
+    give("add", scene, (ds) => ds.add({ key: "made", kind: "memory", locator: { system: "made" }, create: true })),
+  recover: (_, scene) => give("recover", scene, (ds) => ds.recover()),
   "killed commit": (n, scene) => ({
     command: "commit",
     run: () => killedCommit(scene.place.root, n).then(() => undefined),

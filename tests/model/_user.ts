@@ -7,6 +7,8 @@
 import { join } from "node:path";
 import { tryGit } from "./_git.ts";
 import { type Numbers, pick } from "./_numbers.ts";
+import { readText } from "./_sight.ts";
+import type { Store } from "./_stores.ts";
 import { bookmark, BOOKMARKS, revision, type Scene } from "./_tether.ts";
 
 type Do = (n: Numbers, scene: Scene) => Promise<unknown>;
@@ -21,13 +23,11 @@ function gitWith(args: (n: Numbers, scene: Scene) => string[]): Do {
 }
 
 /** A branch of a store: upstream, or one of any dataset's. */
-async function branchOf(
-  n: Numbers,
-  { world }: Scene,
-): Promise<[store: Scene["world"]["stores"][number], branch: string]> {
+async function branchOf(n: Numbers, { world }: Scene): Promise<[store: Store, branch: string]> {
   const store = pick(world.stores, n.a);
   const branches = [...(await store.refs()).keys()].filter((ref) => ref.startsWith("branch ")).sort();
-  return [store, pick(branches, n.b).slice("branch ".length)];
+  // One store is made by a command; until then there is nothing in it.
+  return [store, branches.length === 0 ? "main" : pick(branches, n.b).slice("branch ".length)];
 }
 
 /** What can be done, by name. */
@@ -37,7 +37,7 @@ export const DEEDS: Readonly<Record<string, Do>> = {
     await store.write(branch);
   },
   async "work here"(n, { world, place }) {
-    const text = await Deno.readTextFile(join(place.root, ".tether/workspace.toml"));
+    const text = await readText(join(place.root, ".tether/workspace.toml"));
     const refs = /\[working_refs\]\n((?:.+\n)*)/.exec(text)?.[1] ?? "";
     for (const [i, line] of refs.split("\n").entries()) {
       const [, key = "", ref = ""] = /^(?:"?)([^"]+?)"? = "(.+)"$/.exec(line) ?? [];

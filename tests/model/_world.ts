@@ -10,7 +10,7 @@ import { initDataset } from "../../engine/commands/init.ts";
 import { Dataset } from "../../engine/dataset.ts";
 import { isolate } from "../helpers/repo.ts";
 import { runGit } from "./_git.ts";
-import { exportSystem, gitStore, memoryStore, type Store, type SystemCopy } from "./_stores.ts";
+import { absentStore, exportSystem, gitStore, memoryStore, type Store, type SystemCopy } from "./_stores.ts";
 
 /** The dataset of the clones, and the other one. */
 export const DATASET = "aaaaaaaa";
@@ -64,6 +64,7 @@ export async function makeWorld(options: { readonly git: boolean }): Promise<Wor
   const outer = await Deno.realPath(await Deno.makeTempDir({ prefix: "tether-model-" }));
   await run("cp", ["-a", `${folder}/.`, outer]);
   const stores = SYSTEMS.map((name) => memoryStore(name, systems.get(name)));
+  stores.push(absentStore("made"));
   if (options.git) {
     const code = await gitStore("code", join(outer, "code"));
     stores.push(code);

@@ -23,6 +23,7 @@ function step(command: string, refs: { from?: Heads; to?: Heads }, more: Partial
     releaseForeign: false,
     failure: undefined,
     made: new Set([PIN]),
+    owners: new Map([["s", DATASET]]),
     reaches: (_, heads, head) => Promise.resolve([...heads].some((h) => Number(h) >= Number(head))),
     before: new Map([["s", new Map(refs.from ?? [])]]),
     after: new Map([["s", new Map(refs.to ?? [])]]),
@@ -35,20 +36,20 @@ function step(command: string, refs: { from?: Heads; to?: Heads }, more: Partial
 Deno.test("the rules of the model tell what loses data from what does not", async (t) => {
   const base = ["branch main", "0"] as const;
   const cases: Record<string, [Step, string | undefined]> = {
-    "gc releases what nothing names": [step("gc", { from: [[`tag ${PIN}`, "1"]] }), undefined],
+    "gc releases what nothing names": [step("gc", { from: [[`tag ${PIN}`, "1"], base], to: [base] }), undefined],
     "gc releases what this clone did not make": [
-      step("gc", { from: [[`tag ${PIN}`, "1"]] }, { made: new Set() }),
+      step("gc", { from: [[`tag ${PIN}`, "1"], base], to: [base] }, { made: new Set() }),
       "a pin of another clone was released",
     ],
     "gc releases it when told to": [
-      step("gc", { from: [[`tag ${PIN}`, "1"]] }, { made: new Set(), releaseForeign: true }),
+      step("gc", { from: [[`tag ${PIN}`, "1"], base], to: [base] }, { made: new Set(), releaseForeign: true }),
       undefined,
     ],
-    "a status releases": [step("status", { from: [[`tag ${PIN}`, "1"]] }), '"status" released a pin'],
+    "a status releases": [step("status", { from: [[`tag ${PIN}`, "1"], base], to: [base] }), '"status" released a pin'],
     "a pin moves": [step("repair", { from: [[`tag ${PIN}`, "1"]], to: [[`tag ${PIN}`, "2"]] }), "a pin moved"],
     "a gc pins": [step("gc", { to: [[`tag ${PIN}`, "1"]] }), '"gc" made a pin'],
     "another dataset's pin goes": [
-      step("gc", { from: [[FOREIGN, "1"]] }, { force: true, releaseForeign: true }),
+      step("gc", { from: [[FOREIGN, "1"], base], to: [base] }, { force: true, releaseForeign: true }),
       "a tag that is not this dataset's changed",
     ],
     "another dataset's branch goes": [
@@ -86,6 +87,22 @@ Deno.test("the rules of the model tell what loses data from what does not", asyn
       step("new", { from: [["branch main", "1"]], to: [["branch main", "2"]] }),
       '"new" moved an upstream branch',
     ],
+    "a store of its own goes, with a branch nothing was written to": [
+      step("gc", { from: [base, [BRANCH, "0"]] }),
+      undefined,
+    ],
+    "a store goes that another dataset made": [
+      step("gc", { from: [base] }, { owners: new Map([["s", OTHER]]) }),
+      "s: a store went that this dataset did not make",
+    ],
+    "a store goes with a foreign tag": [
+      step("gc", { from: [base, [FOREIGN, "0"]] }),
+      `s: a store went with ${FOREIGN}`,
+    ],
+    "a store goes with writes": [
+      step("gc", { from: [base, [BRANCH, "1"]] }),
+      `s: a store went with writes on ${BRANCH}`,
+    ],
     "a refusal pins": [
       step("commit", { to: [[`tag ${PIN}`, "1"]] }, { failure: "refused" }),
       `refused, and yet s: tag ${PIN} (none) -> 1`,
@@ -99,7 +116,7 @@ Deno.test("the rules of the model tell what loses data from what does not", asyn
   }
   await t.step("a pin that is needed goes", async () => {
     const needed = { ...SIGHT, needed: new Set([PIN]) };
-    const faults = await broken({ ...step("gc", { from: [[`tag ${PIN}`, "1"]] }), is: needed });
+    const faults = await broken({ ...step("gc", { from: [[`tag ${PIN}`, "1"], base], to: [base] }), is: needed });
     assert.ok(faults.some((f) => f.startsWith("a pin was released that is needed")));
   });
 });
