@@ -29,8 +29,9 @@ const CAPABILITIES: readonly [string, Locator, readonly Capability[]][] = [
     "history",
     "promote",
     "merge",
+    "create",
   ]],
-  ["icechunk", { uri: "/data/a" }, [...FORKABLE, "atomic_ref", "diff", "history", "promote"]],
+  ["icechunk", { uri: "/data/a" }, [...FORKABLE, "atomic_ref", "diff", "history", "promote", "create"]],
   ["lance", { uri: "/data/a.lance" }, [...FORKABLE, "atomic_ref", "diff", "history"]],
   ["delta", { uri: "/data/a" }, [
     "fingerprint",
