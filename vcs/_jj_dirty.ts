@@ -7,14 +7,12 @@
 
 import { join } from "node:path";
 import { mapLimit } from "../engine/io/pool.ts";
+import { sameText } from "./_converted.ts";
 import type { Git } from "./_git_process.ts";
 import type { JjTrees } from "./_jj_trees.ts";
 
 /** How many files are hashed side by side. */
 const FILES_AT_ONCE = 16;
-
-const CR = 13;
-const LF = 10;
 
 /** Returns every file and link of the checkout at or below some paths, by path from the root. */
 export async function workingFiles(root: string, paths: readonly string[]): Promise<string[]> {
@@ -50,7 +48,11 @@ export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest
   const committed = base === null ? new Map<string, string>() : await trees.idsAt(base, paths);
   const known = there.filter((path) => committed.has(path));
   const same = await mapLimit(known, FILES_AT_ONCE, async (path) => {
-    return (await blobIds(join(root, path))).includes(committed.get(path) ?? "");
+    const content = await contentOf(join(root, path));
+    if (await blobId(content.bytes) === committed.get(path)) return true;
+    // The checkout or an editor may have converted it (L15).
+    const before = base === null || content.isLink ? undefined : await trees.fileAt(base, path);
+    return before !== undefined && sameText(content.bytes, before);
   });
   const removed = new Set(committed.keys());
   for (const path of there) removed.delete(path);
@@ -58,15 +60,10 @@ export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest
   return [...known.filter((_, i) => !same[i]), ...removed, ...await notIgnored(trees, git, added, request)];
 }
 
-/**
- * Returns the ids git gives to a file's content, or to a link: as it is, and with the line ends that jj may have converted
- * in the checkout (L15).
- */
-async function blobIds(path: string): Promise<string[]> {
-  if ((await Deno.lstat(path)).isSymlink) return [await blobId(new TextEncoder().encode(await Deno.readLink(path)))];
-  const content = await Deno.readFile(path);
-  const converted = content.filter((byte, i) => byte !== CR || content[i + 1] !== LF);
-  return await Promise.all([content, ...(converted.length < content.length ? [converted] : [])].map(blobId));
+/** Returns what git stores of a file or link. */
+async function contentOf(path: string): Promise<{ readonly bytes: Uint8Array; readonly isLink: boolean }> {
+  const isLink = (await Deno.lstat(path)).isSymlink;
+  return { isLink, bytes: isLink ? new TextEncoder().encode(await Deno.readLink(path)) : await Deno.readFile(path) };
 }
 
 async function blobId(content: Uint8Array): Promise<string> {

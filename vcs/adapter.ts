@@ -431,7 +431,8 @@ export interface VcsAdapter extends AsyncDisposable {
   tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]>;
   /**
    * Returns the files at or below some paths that differ from the commit under the working copy: changed, staged, removed
-   * and untracked ones, but none that is ignored. A later `commit` relies on it for files that are gone.
+   * and untracked ones, but none that is ignored, and none whose line ends or byte-order mark alone were converted (L15). A
+   * later `commit` relies on it for files that are gone.
    */
   dirty(paths: readonly string[]): Promise<readonly string[]>;
   /** Tells whether a commit is another one or reaches back to it. */

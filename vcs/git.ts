@@ -6,7 +6,8 @@
  * @module
  */
 
-import { relative } from "node:path";
+import { join, relative } from "node:path";
+import { mapLimit } from "../engine/io/pool.ts";
 import { shellQuote } from "../engine/io/shell.ts";
 import type { JsonObject } from "../engine/model/json.ts";
 import { VcsError } from "../engine/model/errors.ts";
@@ -38,6 +39,7 @@ import {
   type Worktree,
 } from "./_git_refs.ts";
 import { inIndex } from "./_git_tracked.ts";
+import { sameText } from "./_converted.ts";
 import { missingObject } from "./_missing.ts";
 import { trackedPaths } from "./_tracked.ts";
 import { listTree, objectAt } from "./_tree_paths.ts";
@@ -79,6 +81,9 @@ export async function openGit(
   await git.checkVersion(options.remember ? cacheFolder(folders.commonDir) : undefined);
   return new GitAdapter(git, folders, places.datasetRoot);
 }
+
+/** How many changed files are compared side by side. */
+const FILES_AT_ONCE = 16;
 
 class GitAdapter implements VcsAdapter {
   readonly kind = "git";
@@ -204,7 +209,24 @@ class GitAdapter implements VcsAdapter {
 
   async dirty(paths: readonly string[]): Promise<readonly string[]> {
     this.#status = await readStatus(this.#git, paths);
-    return this.#status.changed;
+    const { changed } = this.#status;
+    if (changed.length === 0) return changed;
+    const { commit } = await this.#head();
+    const converted = await mapLimit(changed, FILES_AT_ONCE, (path) => this.#onlyConverted(path, commit));
+    return changed.filter((_, i) => !converted[i]);
+  }
+
+  /** Tells whether a file says what a commit has of it, in other line ends or with a byte-order mark (L15). */
+  async #onlyConverted(path: string, commit: string | null): Promise<boolean> {
+    const committed = commit === null ? undefined : await this.fileAt(commit, path);
+    if (committed === undefined) return false;
+    try {
+      const full = join(this.location.root, path);
+      return (await Deno.lstat(full)).isFile && sameText(await Deno.readFile(full), committed);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
+      throw error;
+    }
   }
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
