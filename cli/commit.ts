@@ -13,7 +13,7 @@ import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";
 import { requireSame, runPlanned } from "./plans.ts";
-import { lines, short } from "./render.ts";
+import { hint, lines, short } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -86,12 +86,22 @@ function requireSelection(dataset: Dataset, plan: Plan, keys: readonly string[])
 /** Returns the human form of a commit report. */
 export function commitLines(report: CommitReport): Line[] {
   const lasting = Object.entries(report.pinned).filter(([key]) => !report.unrecoverable.includes(key));
-  const pinned = lasting.map(([key, ref]) => `  pinned ${key} -> ${ref ?? "(addressable)"}`);
+  const pinned = lasting.map(([key, ref]) =>
+    ref === null ? `  recorded ${key} (at its own address, no pin)` : `  pinned ${key} -> ${ref}`
+  );
   const recorded = report.unrecoverable.map((key) => `  recorded ${key} (not recoverable)`);
   const removed = report.removed.map((key) => `  removed ${key}`);
+  const hints = report.hints.map((text) => hint(text));
   if (report.vcsCommit !== null) {
-    return lines([...pinned, ...recorded, ...removed, `committed ${short(report.vcsCommit)}`]);
+    return [...lines([...pinned, ...recorded, ...removed, `committed ${short(report.vcsCommit)}`]), ...hints];
   }
-  if (pinned.length + recorded.length === 0) return lines(["nothing to commit"]);
-  return lines([...pinned, ...recorded, "manifests written, not committed"]);
+  if (pinned.length + recorded.length > 0) {
+    return [...lines([...pinned, ...recorded, "manifests written, not committed"]), ...hints];
+  }
+  const unseen = `note: not read, since this checkout does not move them: ${report.notRead.join(", ")}`;
+  return [
+    { text: "nothing to commit" },
+    ...(report.notRead.length > 0 ? [{ text: unseen, style: "yellow", to: "err" } as const] : []),
+    ...hints,
+  ];
 }

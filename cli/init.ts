@@ -41,7 +41,7 @@ export function define(command: Command, context: Context): void {
 export function initLines(report: InitReport): Line[] {
   const id = report.datasetId;
   return [
-    { text: `dataset ${id} at ${report.root}, trunk bookmark ${report.trunk}` },
+    { text: `dataset id ${id}, at ${report.root}, trunk bookmark ${report.trunk}` },
     { text: `its pins are named tether.${id}.*, its working branches tether.ws.${id}.*` },
     hint("tether add KEY LOCATOR --kind KIND registers an object, tether commit -m MESSAGE records it"),
   ];

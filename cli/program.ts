@@ -5,7 +5,7 @@
  */
 
 import { Command, type CommanderError } from "@commander-js/extra-typings";
-import { TetherError } from "../engine/model/errors.ts";
+import { ConfigError, TetherError } from "../engine/model/errors.ts";
 import { VERSION } from "../engine/version.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
 import { Context, EXIT, type World } from "./context.ts";
@@ -21,7 +21,7 @@ export async function runCli(args: readonly string[], world: World): Promise<num
   const context = new Context(world, ui);
   const program = buildProgram(context, { long: longHelpWanted(args) });
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(withoutHelpOfNothing(args), { from: "user" });
     return context.exitCode;
   } catch (error) {
     if (error instanceof ParserStop) return endOfParsing(error, ui);
@@ -35,7 +35,7 @@ export async function runCli(args: readonly string[], world: World): Promise<num
 /** Returns the command tree. A command's file is loaded when its turn comes. */
 export function buildProgram(context: Context, options: { readonly long: boolean }): Command {
   const program = new Command("tether")
-    .version(VERSION, "--version")
+    .version(`tether ${VERSION}`, "--version")
     .helpOption("-h, --help")
     .helpCommand(false)
     .enablePositionalOptions()
@@ -78,6 +78,7 @@ export async function completeCommand(
   const module = await entry.load();
   module.define(command, context);
   addOptions(command, [...GLOBAL_OPTIONS, JSON_OPTION]);
+  refuseContradictions(command);
   const text = long ? [`${entry.summary}.`, ...module.help.text].join("\n\n") : `${entry.summary}.`;
   const more = long ? await module.help.more?.() ?? [] : [];
   command
@@ -128,6 +129,43 @@ function flagOf(command: Command, attribute: string): string {
 function longHelpWanted(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes("--help");
+}
+
+/** Returns a command line without the wish for help when its command does not exist: there is none to show (L42). */
+function withoutHelpOfNothing(args: readonly string[]): string[] {
+  const name = commandOf(args);
+  if (name === undefined || COMMANDS.some((c) => c.name === name)) return [...args];
+  return args.filter((a) => a !== "-h" && a !== "--help" && a !== "--version");
+}
+
+/** Returns the first word that is no option and no option's value. */
+function commandOf(args: readonly string[]): string | undefined {
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] ?? "";
+    if (word === "--") return args[i + 1];
+    if (word === "-C" || word === "--color") i++;
+    else if (!word.startsWith("-")) return word;
+  }
+  return undefined;
+}
+
+/** Refuses `--x` beside `--no-x`, in any order: which of them counts would be a guess (L42). */
+function refuseContradictions(command: Command): void {
+  for (const option of command.options.filter((o) => o.negate)) {
+    const positive = command.options.find((o) => !o.negate && o.attributeName() === option.attributeName());
+    if (!positive) continue;
+    const given = new Set<string>();
+    for (const { long } of [option, positive]) {
+      const name = long?.slice(2) ?? "";
+      command.on(`option:${name}`, () => {
+        if (given.add(name).size < 2) return;
+        throw new ConfigError(`Cannot use ${positive.long} together with ${option.long}`, {
+          code: "flags",
+          hints: [`tether ${command.name()} --help`],
+        });
+      });
+    }
+  }
 }
 
 /** The parser ended the run: it printed help, or a command line makes no sense. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { COMMANDS } from "./commands.ts";
-import { runIn, testWorld } from "./_test_world.ts";
+import { type CommandEntry, COMMANDS } from "./commands.ts";
+import { buildProgram, completeCommand } from "./program.ts";
+import { runIn, testContext, testWorld } from "./_test_world.ts";
 
 /** Help texts that depend on the kinds there are; they are tested where the kinds are. */
 const LOOKED_UP: ReadonlySet<string> = new Set(["add"]);
@@ -166,8 +167,53 @@ Deno.test("[commands 1.2] --json prints one document and nothing else", async ()
   assert.equal(document.script, (await runIn(testWorld(), ["completions", "fish"])).stdout);
 });
 
-Deno.test("--version prints the version", async () => {
-  const { code, stdout } = await runIn(testWorld(), ["--version"]);
-  assert.equal(code, 0);
-  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+Deno.test("[commands 1.1] --version prints name and version, whatever stands beside it", async () => {
+  for (const args of [["--version"], ["--version", "status"], ["-C", "x", "--version"]]) {
+    const { code, stdout } = await runIn(testWorld(), args);
+    assert.equal(code, 0);
+    assert.match(stdout, /^tether \d+\.\d+\.\d+\n$/);
+  }
 });
+
+Deno.test("[commands 1.1] an unknown command is a mistake, also when its help is asked for", async () => {
+  for (
+    const args of [["statsu"], ["statsu", "--help"], ["--help", "statsu"], ["-h", "statsu"], [
+      "-C",
+      "x",
+      "statsu",
+      "-h",
+    ]]
+  ) {
+    const { code, stdout, stderr } = await runIn(testWorld(), args);
+    assert.deepEqual([code, stdout], [2, ""], args.join(" "));
+    assert.match(stderr, /\nerror: Unknown command "statsu"\nhint: did you mean status\?\n$/);
+  }
+});
+
+Deno.test("[L42] no command takes an option together with its opposite", async (t) => {
+  let pairs = 0;
+  for (const entry of COMMANDS) {
+    const command = await completed(entry);
+    for (const negative of command.options.filter((o) => o.negate)) {
+      const positive = command.options.find((o) => !o.negate && o.attributeName() === negative.attributeName());
+      if (!positive) continue;
+      pairs++;
+      await t.step(`${entry.name} ${negative.long}`, async () => {
+        for (const flags of [[positive.long, negative.long], [negative.long, positive.long]]) {
+          const { code, stdout, stderr } = await runIn(testWorld(), [entry.name, ...flags.map(String)]);
+          assert.deepEqual([code, stdout], [1, ""]);
+          assert.match(stderr, new RegExp(`^error: Cannot use ${positive.long} together with ${negative.long}\n`));
+        }
+      });
+    }
+  }
+  assert.ok(pairs >= 3);
+});
+
+async function completed(entry: CommandEntry): Promise<Parameters<typeof completeCommand>[0]> {
+  const context = testContext();
+  const command = buildProgram(context, { long: false }).commands.find((c) => c.name() === entry.name);
+  assert.ok(command);
+  await completeCommand(command as Parameters<typeof completeCommand>[0], { entry, context, long: false });
+  return command as Parameters<typeof completeCommand>[0];
+}

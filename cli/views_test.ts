@@ -115,12 +115,27 @@ Deno.test("[Δ38] status without any snapshot says never, and how to get one", (
 });
 
 Deno.test("[commands 5.9] commit: pins, records, the commit, and never silence", () => {
-  const nothing = { vcsCommit: null, pinned: {}, unrecoverable: [], unchanged: ["a"], removed: [], warnings: [] };
+  const nothing = {
+    vcsCommit: null,
+    pinned: {},
+    unrecoverable: [],
+    unchanged: ["a"],
+    removed: [],
+    notRead: [],
+    hints: [],
+    warnings: [],
+  };
   assert.deepEqual(texts(commitLines(report(nothing))), ["nothing to commit"]);
+  const idle = commitLines(report({ ...nothing, notRead: ["raw", "tab"], hints: ["tether pull"] }));
+  assert.deepEqual(texts(idle), ["nothing to commit"]);
+  assert.deepEqual(texts(idle, "err"), [
+    "note: not read, since this checkout does not move them: raw, tab",
+    "hint: tether pull",
+  ]);
   const some = { ...nothing, pinned: { code: "tether.a.b", delta: null, raw: null }, unrecoverable: ["raw"] };
   const expected = [
     "  pinned code -> tether.a.b",
-    "  pinned delta -> (addressable)",
+    "  recorded delta (at its own address, no pin)",
     "  recorded raw (not recoverable)",
   ];
   assert.deepEqual(texts(commitLines(report({ ...some, vcsCommit: "0123456789abcdef" }))), [
@@ -264,7 +279,7 @@ Deno.test("[commands 5.15] ops: flags say what became of an operation", () => {
 
 Deno.test("[commands 5.1, 5.2, 5.3, 5.5, 5.7] the remaining views", () => {
   assert.deepEqual(texts(initLines(report({ root: "/lab", datasetId: "0a1b2c3d", trunk: "main" }))), [
-    "dataset 0a1b2c3d at /lab, trunk bookmark main",
+    "dataset id 0a1b2c3d, at /lab, trunk bookmark main",
     "its pins are named tether.0a1b2c3d.*, its working branches tether.ws.0a1b2c3d.*",
   ]);
   const added = {

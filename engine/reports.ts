@@ -435,6 +435,10 @@ export interface CommitReport extends Report {
   readonly unchanged: readonly string[];
   /** Keys that the commit before had and this one has no more. */
   readonly removed: readonly string[];
+  /** Keys that were not read, since this checkout cannot have moved them: they stay as the last commit recorded them. */
+  readonly notRead: readonly string[];
+  /** Commands that take in what was not committed. */
+  readonly hints: readonly string[];
   /** What the user should know though nothing failed. */
   readonly warnings: readonly string[];
 }

@@ -12,6 +12,8 @@ import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../m
 import { redact } from "../model/redact.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
+import { entryOf } from "../files/workspace.ts";
+import { operands } from "../io/shell.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
@@ -24,7 +26,7 @@ import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_
 import { commitPaths, type CommitScope } from "./commit_paths.ts";
 import { removedKeys } from "./removed.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
-import { pickSignal, readStates, standingOf } from "./snapshot.ts";
+import { immutableDrift, pickSignal, readStates, standingOf } from "./snapshot.ts";
 import { completeLanded, keepBaseStates, writtenByUnfinished } from "./unfinished.ts";
 
 /**
@@ -128,10 +130,12 @@ export async function applyPlanned(
   const keys = plan.context["keys"];
   const selection = { objects: chosen, ...(Array.isArray(keys) ? { keys: keys.map(String) } : {}) };
   const dirty = withVcs && recording.length === 0 ? await ctx.vcs.dirty(await commitPaths(ctx, selection)) : [];
-  if (recording.length === 0 && dirty.length === 0) {
+  const idle = recording.length === 0 && dirty.length === 0;
+  const left = pulling ? { notRead: [], hints: [] } : await leftAlone(ctx, chosen, { idle });
+  if (idle) {
     await keepBaseStates(ctx);
     await settle(ctx, { command: "commit", plan });
-    return report(ctx, plan);
+    return report(ctx, plan, left);
   }
 
   const removed = withVcs ? await removedIn(ctx, selection) : [];
@@ -171,7 +175,37 @@ export async function applyPlanned(
     },
     compensate: (error) => steps.rollBack(error),
   });
-  return report(ctx, plan, { recording, resumed, steps, removed });
+  return report(ctx, plan, { ...left, committed: { recording, resumed, steps, removed } });
+}
+
+interface Left {
+  readonly notRead: readonly string[];
+  readonly hints: readonly string[];
+}
+
+/** What a commit does not look at, and how to take it in: only `pull` reads what this checkout does not move (Δ33). */
+async function leftAlone(
+  ctx: Context,
+  chosen: readonly ObjectManifest[],
+  { idle }: { readonly idle: boolean },
+): Promise<Left> {
+  const standing = await standingOf(ctx);
+  const others = chosen.filter((o) => o.state !== null && !isMoving(o, standing) && standing.statics.has(o.kind));
+  const seen = (o: ObjectManifest): State | undefined => entryOf(ctx.workspace.lastSnapshot, o.key);
+  const changed = others.filter((o) => {
+    const volatile = standing.statics.get(o.kind)?.volatileKeys ?? new Set<string>();
+    return seen(o) !== undefined && !sameContent(seen(o), o.state, volatile);
+  });
+  const fixed = changed.filter((o) => immutableDrift(o, seen(o), standing));
+  const back = standing.onTrunk ? "" : `tether new ${operands([ctx.config.trunk])} && `;
+  return {
+    notRead: others.map((o) => o.key),
+    hints: [
+      ...(fixed.length > 0 ? [`tether set --file versioned ${operands(fixed.map((o) => o.key))}`] : []),
+      // Nothing is silent: where nothing was recorded, what was not looked at may be what the user meant.
+      ...(changed.length > 0 || (idle && others.length > 0) ? [`${back}tether pull`] : []),
+    ],
+  };
 }
 
 /** Returns the keys a commit leaves out that the commit before has. */
@@ -215,13 +249,19 @@ interface Committed extends Recorded {
   readonly removed: readonly string[];
 }
 
-function report(ctx: Context, plan: Plan, done?: Committed): CommitReport {
+function report(
+  ctx: Context,
+  plan: Plan,
+  { committed: done, notRead, hints }: Left & { committed?: Committed },
+): CommitReport {
   const data = {
     vcsCommit: done?.steps.vcsCommit ?? null,
     ...nowRecorded(ctx, done ?? { recording: [], resumed: [] }, (object) => object.pin?.ref ?? null),
     unchanged: plan.notes.filter((n) => n.endsWith(": unchanged")).map((n) => n.slice(0, -": unchanged".length))
       .filter((key) => !done?.resumed.includes(key)),
     removed: done?.removed ?? [],
+    notRead,
+    hints,
     warnings: [...ctx.warnings],
   };
   return withJson(data, () => ({
@@ -230,5 +270,6 @@ function report(ctx: Context, plan: Plan, done?: Committed): CommitReport {
     unrecoverable: data.unrecoverable,
     unchanged: data.unchanged,
     removed: data.removed,
+    not_read: data.notRead,
   }));
 }

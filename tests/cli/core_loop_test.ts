@@ -10,7 +10,7 @@ Deno.test("[commands 8.1, 8.3] the core loop over files and git, as a user types
   await t.step("[commands 5.1] init says where it is and what its refs are called", async () => {
     assert.equal(
       await l.ok(["init", "--dataset-id", "0a1b2c3d"]),
-      `dataset 0a1b2c3d at ${repo.path}, trunk bookmark main\n` +
+      `dataset id 0a1b2c3d, at ${repo.path}, trunk bookmark main\n` +
         "its pins are named tether.0a1b2c3d.*, its working branches tether.ws.0a1b2c3d.*\n",
     );
     const again = await l.tether(["init"]);

@@ -87,3 +87,33 @@ Deno.test("[lessons, backends 3.1] what a folder holds besides files, folders an
     warned((await t.with((ds) => ds.pull())).warnings);
   });
 });
+
+Deno.test("[lessons, Δ33] commit names what it did not look at, and the way to take it in", async (test) => {
+  for (
+    const [file, branch, hints] of [
+      ["versioned", "main", ["tether pull"]],
+      ["immutable", "main", ["tether set --file versioned -- raw", "tether pull"]],
+      ["versioned", "x", ["tether new -- main && tether pull"]],
+    ] as const
+  ) {
+    await test.step(`a ${file} file that changed, on ${branch}`, async () => {
+      await using t = await tempDataset();
+      await t.addMemory("a");
+      const uri = await t.repo.write("../data/f", "one");
+      await t.with((ds) => ds.add({ key: "raw", kind: "file", locator: { uri }, policy: { file } }));
+      await t.with((ds) => ds.commit({ message: "first" }));
+      const idle = await t.with((ds) => ds.commit({ message: "nothing" }));
+      assert.deepEqual([idle.vcsCommit, idle.notRead, idle.hints], [null, ["raw"], ["tether pull"]]);
+      await Deno.writeTextFile(uri, "two");
+      await t.with((ds) => ds.status({ snapshot: true }));
+      if (branch !== "main") {
+        await t.with((ds) => ds.new({ bookmark: branch }));
+        await t.with(async (ds) => await (await ds.open("a"))[Symbol.asyncDispose]());
+        t.write("a", await t.inside((ctx) => Promise.resolve(ctx.workspace.workingRefs["a"] ?? "")));
+      } else t.write("a");
+      const report = await t.with((ds) => ds.commit({ message: "second" }));
+      assert.deepEqual([Object.keys(report.pinned), report.notRead, report.hints], [["a"], ["raw"], hints]);
+      assert.deepEqual((report.toJSON() as { not_read: unknown }).not_read, ["raw"]);
+    });
+  }
+});
