@@ -57,7 +57,7 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
   return withLocks(ctx, { command: "undo", repository: true, ...pickSignal(options) }, async () => {
     const entries = await ctx.journal.read();
     const entry = choose(entries, options.op);
-    requireUndoable(entry);
+    requireUndoable(ctx, entry);
     const target = targetOf(ctx, entries, entry, options);
     options.signal?.throwIfAborted();
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), target: entry.id };
@@ -155,7 +155,7 @@ const REFUSED: Readonly<Record<string, readonly [why: string, ...hints: string[]
   undo: ["it is an undo itself", "Run the command of that operation again"],
 };
 
-function requireUndoable(entry: OpEntry): void {
+function requireUndoable(ctx: Context, entry: OpEntry): void {
   if (entry.status === "started") {
     throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it never finished`, {
       code: "incomplete",
@@ -176,7 +176,7 @@ function requireUndoable(entry: OpEntry): void {
   const heads = entry.command === "promote" ? `; ${oldHeads(entry)}` : "";
   throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why}${heads}`, {
     code: "not-undoable",
-    hints,
+    hints: hints.filter((hint) => !hint.startsWith(ctx.vcs.kind === "jj" ? "git " : "jj ")),
   });
 }
 

@@ -179,8 +179,9 @@ test("[commands 5.6] bookmarks that were moved, renamed or deleted by jj show as
     await t.repo.jj(["bookmark", "set", "feat", "-r", "feat-", "-B", `--at-op=${operation}`]);
     await t.repo.jj(["status"]);
     assert.match((await drift())[0] ?? "", /"feat" is conflicted/);
-    for (const refused of [t.with((ds) => ds.commit({ message: "m" })), t.with((ds) => ds.gc({ dryRun: false }))]) {
-      await assert.rejects(refused, (error) => {
+    const commit = () => t.with((ds) => ds.commit({ message: "m" }));
+    for (const refused of [commit, () => t.with((ds) => ds.gc({ dryRun: false }))]) {
+      await assert.rejects(refused(), (error) => {
         assert.ok(error instanceof TetherError && /conflicted/.test(error.message), String(error));
         assert.deepEqual(error.hints, ["jj bookmark set feat -r REV"]);
         return true;
@@ -275,6 +276,11 @@ test("[commands 5.22] drop abandons what only the bookmark reaches, and its bran
   assert.deepEqual(branches(t), ["main"]);
   assert.ok(!tags(t).includes(pin));
   assert.deepEqual((await t.with((ds) => ds.status())).vcsDrift, []);
+  await assert.rejects(t.with((ds) => ds.undo()), (error) => {
+    assert.ok(error instanceof TetherError);
+    assert.deepEqual(error.hints, ["jj undo", "tether repair --all-history", "tether new NAME"]);
+    return true;
+  });
 });
 
 test("[formats 15.4] gc keeps what any side of a conflicted commit names, and refuses an unresolved conflict", async () => {
