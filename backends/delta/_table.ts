@@ -7,7 +7,7 @@
 import type { BackendSettings, Locator } from "../backend.ts";
 import { CapabilityError, ConcurrentChangeError, InvalidLocatorError } from "../../engine/model/errors.ts";
 import { canonicalUri, localPath } from "../../engine/io/paths.ts";
-import { LocalStorage } from "../storage/local.ts";
+import { LocalStorage, requireLocal } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";
 import { isAbsolute, join, normalize } from "node:path";
 
@@ -37,17 +37,18 @@ export function uriOf(locator: Locator): string {
 /**
  * Returns the table a locator names; a relative path of an old manifest is taken from the dataset root (DIV-2).
  *
- * @throws {InvalidLocatorError} if the locator names no local path.
+ * @throws {InvalidLocatorError} if the locator names no table.
+ * @throws {CapabilityError} if it names one in an object store.
  */
 export function openTable(locator: Locator, settings: BackendSettings): Table {
   const uri = uriOf(locator);
-  const path = localPath(uri);
-  if (uri === "" || path === undefined) {
-    throw new InvalidLocatorError(
-      uri === "" ? "Cannot open a Delta table: the locator has no uri" : `Cannot open "${uri}": it is not a local path`,
-      { kind: KIND, hints: ["Give the table's folder as `uri`"] },
-    );
+  if (uri === "") {
+    throw new InvalidLocatorError("Cannot open a Delta table: the locator has no uri", {
+      kind: KIND,
+      hints: ["Give the table's folder as `uri`"],
+    });
   }
+  const path = requireLocal(uri, KIND);
   const root = canonicalUri(isAbsolute(path) ? path : join(settings.datasetRoot ?? Deno.cwd(), path));
   return { uri, root, storage: new LocalStorage(root, { kind: KIND }) };
 }

@@ -26,7 +26,8 @@ import {
   renderState,
   StoreNotFoundError,
 } from "../../engine/model/errors.ts";
-import { canonicalUri, localPath, resolveExisting } from "../../engine/io/paths.ts";
+import { requireLocal } from "../storage/local.ts";
+import { canonicalUri, resolveExisting } from "../../engine/io/paths.ts";
 import { jsonEqual } from "../../engine/model/json.ts";
 import { fsError } from "../storage/fs_error.ts";
 import { isAbsolute } from "node:path";
@@ -200,13 +201,7 @@ export class FileBackend implements ObjectBackend {
 
   #localPath(locator: Locator): string {
     const uri = locatorUri(locator);
-    const path = localPath(uri);
-    if (path === undefined) {
-      throw new CapabilityError(`Cannot use "${uri}": this version of tether does not support object stores yet`, {
-        kind: KIND,
-        hints: ["Register a copy on the local disk"],
-      });
-    }
+    const path = requireLocal(uri, KIND);
     if (path !== "" && isAbsolute(path)) return path;
     const base = this.#settings.datasetRoot;
     if (path === "" || base === undefined) {

@@ -5,9 +5,8 @@
  */
 
 import type { BackendSettings, Locator } from "../backend.ts";
-import { CapabilityError } from "../../engine/model/errors.ts";
-import { canonicalUri, localPath } from "../../engine/io/paths.ts";
-import { LocalStorage } from "../storage/local.ts";
+import { canonicalUri } from "../../engine/io/paths.ts";
+import { LocalStorage, requireLocal } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";
 import { checkLocator, KIND } from "./_locator.ts";
 import { uriOf } from "./statics.ts";
@@ -22,10 +21,7 @@ import { isAbsolute, join } from "node:path";
 export function storageOf(locator: Locator, settings: BackendSettings): ObjectStorage {
   checkLocator(locator);
   const uri = uriOf(locator);
-  const path = localPath(uri);
-  if (path === undefined) {
-    throw new CapabilityError(`Cannot open "${uri}": only repositories on a local path are supported`, { kind: KIND });
-  }
+  const path = requireLocal(uri, KIND);
   const root = canonicalUri(isAbsolute(path) ? path : join(settings.datasetRoot ?? Deno.cwd(), path));
   return new LocalStorage(root, { kind: KIND });
 }

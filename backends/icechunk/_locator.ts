@@ -30,7 +30,7 @@ export function checkLocator(locator: Locator): void {
   if (uri !== "" && (localPath(uri) !== undefined || uri.startsWith("s3://"))) return;
   throw new InvalidLocatorError(
     uri === "" ? "Cannot open a repository: the locator has no uri" : `Cannot open "${uri}": unknown kind of store`,
-    { kind: KIND, hints: ["Give the repository's folder, or s3://BUCKET/PREFIX, as `uri`"] },
+    { kind: KIND, hints: ["Give the repository's folder as `uri`"] },
   );
 }
 

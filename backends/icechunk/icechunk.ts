@@ -27,8 +27,9 @@ import { WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { diffSnapshots } from "./_diff.ts";
 import { deleteBranch, forkBranch, promoteBranch } from "./_fork.ts";
 import { historyOf, isAncestor } from "./_history.ts";
+import { requireLocal } from "../storage/local.ts";
 import { storageOf } from "./_location.ts";
-import { baseOf, checkLocator, snapshotOf, stateOf } from "./_locator.ts";
+import { baseOf, checkLocator, KIND, snapshotOf, stateOf } from "./_locator.ts";
 import { createPin, pinIds, releasePin } from "./_pins.ts";
 import { basePlace, branchNames, type Place, requireBranch, sourcePlace } from "./_refs.ts";
 import { Store } from "./_repository.ts";
@@ -60,6 +61,7 @@ export class IcechunkBackend implements ObjectBackend {
     return new Promise((resolve) => {
       op.signal?.throwIfAborted();
       checkLocator(locator);
+      requireLocal(uriOf(locator), KIND);
       resolve([]);
     });
   }

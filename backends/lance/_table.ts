@@ -5,15 +5,9 @@
  */
 
 import type { BackendSettings, Locator, Op } from "../backend.ts";
-import {
-  BackendError,
-  CapabilityError,
-  InvalidLocatorError,
-  StateGoneError,
-  StoreNotFoundError,
-} from "../../engine/model/errors.ts";
-import { canonicalUri, localPath } from "../../engine/io/paths.ts";
-import { LocalStorage } from "../storage/local.ts";
+import { BackendError, InvalidLocatorError, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { canonicalUri } from "../../engine/io/paths.ts";
+import { LocalStorage, requireLocal } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";
 import { type Manifest, type ManifestFile, parseManifestFile, readManifest } from "./_manifest.ts";
 import { isAbsolute, join } from "node:path";
@@ -70,10 +64,7 @@ export function openTable(locator: Locator, settings: BackendSettings): Table {
       hints: ["Give the table's folder as `uri`"],
     });
   }
-  const path = localPath(uri);
-  if (path === undefined) {
-    throw new CapabilityError(`Cannot open "${uri}": only tables on a local path are supported`, { kind: KIND });
-  }
+  const path = requireLocal(uri, KIND);
   const root = canonicalUri(isAbsolute(path) ? path : join(settings.datasetRoot ?? Deno.cwd(), path));
   return { uri, root, storage: new LocalStorage(root, { kind: KIND }) };
 }

@@ -7,12 +7,27 @@
 import type { Op } from "../backend.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import { sha256 } from "../../engine/model/hash.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError, CapabilityError } from "../../engine/model/errors.ts";
+import { localPath } from "../../engine/io/paths.ts";
 import { Mutex } from "../../engine/io/pool.ts";
 import { dirname, join } from "node:path";
 import { fsError, isAlreadyExists, isNotFound } from "./fs_error.ts";
 import { LOCK_FILE, lockFolder } from "./folder_lock.ts";
 import type { ByteRange, FolderListing, ObjectInfo, ObjectStorage, PutOutcome, StoredObject } from "./storage.ts";
+
+/**
+ * Returns the path of an address on this machine: what every kind says of one that is not (formats §6.3).
+ *
+ * @throws {CapabilityError} if it names an object store or a server.
+ */
+export function requireLocal(uri: string, kind: string): string {
+  const path = localPath(uri);
+  if (path !== undefined) return path;
+  throw new CapabilityError(`Cannot use "${uri}": this version of tether reaches local paths only for this kind`, {
+    kind,
+    hints: ["Register a copy on the local disk, by its path"],
+  });
+}
 
 /**
  * Reads and writes files below a folder. Writes are atomic (temporary file, sync, rename) and conditional ones are

@@ -12,7 +12,7 @@ import { operands } from "../io/shell.ts";
 import { storeOf } from "../kinds.ts";
 import { ConfigError, InvalidLocatorError, messageOf } from "../model/errors.ts";
 import type { Json } from "../model/json.ts";
-import { checkNewKey, derivedKey } from "../model/keys.ts";
+import { checkNewKey, derivedKey, windowsProblem } from "../model/keys.ts";
 import { type Locator, locatorText, type ObjectManifest, type Policy } from "../model/manifest.ts";
 import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
@@ -253,6 +253,10 @@ async function warningsOf(ctx: Context, statics: BackendStatics, object: ObjectM
   const backend = await ctx.backends.get(object.kind);
   const willBeMade = object.origin === "created";
   const warnings = [...await backend.validateLocator?.(object.locator) ?? []];
+  const problem = windowsProblem(object.key);
+  if (problem !== undefined) {
+    warnings.push(`A checkout on Windows cannot hold the manifest of "${object.key}": ${problem}`);
+  }
   for (const field of statics.localPathKeys) {
     const value = object.locator[field];
     const local = typeof value === "string" ? localPath(value) : undefined;

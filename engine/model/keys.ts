@@ -36,9 +36,37 @@ export function checkKey(key: string): string {
   return key;
 }
 
+// Characters that the disks of some systems leave out of names.
+const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f]/g;
+
 /**
- * Checks a new key against the rules for all disks: no segment but the last may end in `.toml`, and no existing key may
- * differ only by case or Unicode normalisation (L20, formats §5).
+ * Tells whether version control refuses a folder of this name because some disk takes it for its own: `.git` and `.jj` in any
+ * letter case, with what Windows cuts off behind them, and the short name `git~1`.
+ */
+function isVcsFolder(segment: string): boolean {
+  const name = segment.replace(IGNORABLE, "").toLowerCase().replace(/:.*$/, "").replace(/[. ]+$/, "");
+  return [".git", "git~1", ".jj"].includes(name);
+}
+
+/**
+ * Returns why a checkout on Windows could not hold a key's manifest; `undefined` when it could. Such keys are allowed
+ * (formats §5), and worth a warning.
+ */
+export function windowsProblem(key: string): string | undefined {
+  const segments = key.split("/");
+  for (const [i, segment] of segments.entries()) {
+    if (/[<>:"|?*]/.test(segment)) return `"${segment}" holds a character that is not allowed there`;
+    if (/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)/i.test(segment)) {
+      return `"${segment}" is the name of a device there`;
+    }
+    if (i < segments.length - 1 && /[. ]$/.test(segment)) return `the end of "${segment}" is cut off there`;
+  }
+  return undefined;
+}
+
+/**
+ * Checks a new key against the rules for all disks: no segment but the last may end in `.toml` or be a folder that version
+ * control keeps for itself, and no existing key may differ only by case or Unicode normalisation (L20, formats §5).
  *
  * @throws {ConfigError} naming the other key.
  */
@@ -50,6 +78,13 @@ export function checkNewKey(key: string, existing: Iterable<string>): string {
     throw new ConfigError(
       `Cannot use ${JSON.stringify(key)} as a key: its folder "${directory}" would look like a manifest`,
       { code: "key" },
+    );
+  }
+  const reserved = segments.slice(0, -1).find(isVcsFolder);
+  if (reserved !== undefined) {
+    throw new ConfigError(
+      `Cannot use ${JSON.stringify(key)} as a key: version control commits no folder named "${reserved}"`,
+      { code: "key", hints: ["Give another key: tether add KEY LOCATOR --kind KIND"] },
     );
   }
   for (const segment of segments) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigError } from "./errors.ts";
-import { checkNewKey, derivedKey, keyProblem, selectKeys } from "./keys.ts";
+import { checkNewKey, derivedKey, keyProblem, selectKeys, windowsProblem } from "./keys.ts";
 
 Deno.test("[formats 5, L41] which texts are keys", () => {
   const good = [
@@ -64,4 +64,28 @@ Deno.test("[formats 6.3] a derived key is the last segment less one suffix", () 
     ["/", [], undefined],
   ];
   for (const [uri, suffixes, key] of table) assert.equal(derivedKey(uri, suffixes), key, uri);
+});
+
+Deno.test("[L20, L41] a folder that version control keeps for itself is no part of a new key, and stays one of an old", () => {
+  const names = [".git", ".GIT", ".gIt", "git~1", "GIT~1", ".git.", ".git ", ".git. .", ".git::$INDEX_ALLOCATION"];
+  names.push(".jj", ".JJ", ".g\u200cit");
+  for (const name of names) {
+    for (const key of [`${name}/a`, `a/${name}/b`]) {
+      assert.throws(() => checkNewKey(key, []), /version control commits no folder/, key);
+      assert.equal(keyProblem(key), undefined, key);
+    }
+    // The last segment becomes a file that ends in .toml, which anything may hold.
+    if (!name.includes(":")) assert.equal(checkNewKey(`a/${name}`, []), `a/${name}`);
+  }
+  for (const key of [".gitignore/a", "git/a", "x.git/a", "git~2/a", ".gitx/a"]) assert.equal(checkNewKey(key, []), key);
+});
+
+Deno.test("[L20, formats 5] names that Windows keeps for itself are allowed, and said so", () => {
+  for (const key of ["con", "COM1", "a/aux/b", "nul.x", "a./b", "x /y", "ab:c", "what?"]) {
+    assert.equal(checkNewKey(key, []), key);
+    assert.notEqual(windowsProblem(key), undefined, key);
+  }
+  for (const key of ["a.", "x ", "console", "com", "COM10", "a.b/c", "raw/table 1.csv"]) {
+    assert.equal(windowsProblem(key), undefined, key);
+  }
 });
