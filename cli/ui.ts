@@ -62,6 +62,9 @@ export interface UiOptions {
   readonly env: Env;
 }
 
+/** Lines are written together up to about this length. */
+const WRITE_LENGTH = 1 << 16;
+
 /** The two output streams of one run. */
 export class Ui {
   readonly #streams: UiOptions;
@@ -91,7 +94,20 @@ export class Ui {
 
   /** Prints lines, each on its stream. */
   print(lines: Iterable<Line>): void {
-    for (const line of lines) this.#line(line);
+    this.#progress?.clear();
+    const paint = { out: this.#painter("out"), err: this.#painter("err") };
+    let pending = "";
+    let to: "out" | "err" = "out";
+    for (const line of lines) {
+      const next = line.to ?? "out";
+      if (next !== to || pending.length > WRITE_LENGTH) {
+        this.#stream(to).write(pending);
+        pending = "";
+      }
+      to = next;
+      pending += paint[to](line);
+    }
+    if (pending !== "") this.#stream(to).write(pending);
   }
 
   /** Prints one JSON document on standard output. */
@@ -130,17 +146,16 @@ export class Ui {
   #once(line: Line): void {
     if (this.#said.has(line.text)) return;
     this.#said.add(line.text);
-    this.#line(line);
+    this.print([line]);
   }
 
-  #line(line: Line): void {
-    this.#progress?.clear();
-    const stream = this.#stream(line.to ?? "out");
-    const text = printable(redact(line.text));
-    const painted = line.style && wantsColor(this.#color, { env: this.#streams.env, terminal: stream.terminal })
-      ? `\x1b[${CODES[line.style]}m${text}\x1b[0m`
-      : text;
-    stream.write(painted + "\n");
+  /** Returns what makes the text of a line of a stream, its end included. */
+  #painter(to: "out" | "err"): (line: Line) => string {
+    const colored = wantsColor(this.#color, { env: this.#streams.env, terminal: this.#stream(to).terminal });
+    return (line) => {
+      const text = printable(redact(line.text));
+      return line.style && colored ? `\x1b[${CODES[line.style]}m${text}\x1b[0m\n` : `${text}\n`;
+    };
   }
 
   #stream(to: "out" | "err"): Stream {

@@ -90,7 +90,7 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
       warnings.push(`Not checked: ${observed.length} state(s) of history that were only observed, never kept`);
     }
   } else known.push(...observed);
-  await requireStorePermissions(ctx, known.map((s) => s.object), "read");
+  await requireStorePermissions(ctx, [...new Set(known.map((s) => s.object))], "read");
   const verdicts = await checkPins(ctx, known, options);
   const entries: VerifyEntry[] = await mapLimit(known, 32, async (s): Promise<VerifyEntry> => {
     const verdict = verdicts.get(s) ?? { status: "unknown" };
@@ -192,25 +192,30 @@ export async function checkPins<S extends { readonly object: ObjectManifest }>(
 ): Promise<ReadonlyMap<S, Verdict>> {
   const verdicts = new Map<S, Verdict>();
   const groups = new Map<string, { backend: ObjectBackend; questions: Map<string, S[]> }>();
-  for (const subject of subjects) {
-    const { object } = subject;
+  const stores = new Map<string, { readonly store: string; readonly namespace: string }>();
+  // Commits share manifests, and manifests share locators: each is looked at once.
+  for (const [object, same] of Map.groupBy(subjects, (subject) => subject.object)) {
     let backend: ObjectBackend;
     try {
       backend = await ctx.backends.get(object.kind);
     } catch (error) {
-      verdicts.set(subject, { status: "unknown", message: messageOf(error) });
+      for (const subject of same) verdicts.set(subject, { status: "unknown", message: messageOf(error) });
       continue;
     }
+    const spelled = `${object.kind}|${canonical(object.locator)}`;
+    const known = stores.get(spelled) ??
+      { store: storeOf(backend, object.locator), namespace: namespaceOf(backend, object.locator) };
+    stores.set(spelled, known);
     const listable = !options.deep && object.pin !== null && backend.verifyPins !== undefined;
-    const name = listable ? namespaceOf(backend, object.locator) : `${storeOf(backend, object.locator)}|one by one`;
+    const name = listable ? known.namespace : `${known.store}|one by one`;
     const group = groups.get(name) ?? { backend, questions: new Map<string, S[]>() };
     groups.set(name, group);
     const question = canonical([
-      storeOf(backend, object.locator),
+      known.store,
       object.state,
       object.pin && { id: object.pin.id, ref: object.pin.ref },
     ]);
-    group.questions.set(question, [...group.questions.get(question) ?? [], subject]);
+    group.questions.set(question, (group.questions.get(question) ?? []).concat(same));
   }
   const total = [...groups.values()].reduce((n, g) => n + g.questions.size, 0);
   let done = 0;
