@@ -127,7 +127,8 @@ export class StoreReader {
     if (!input.pruneBookmarks && !input.scope) {
       return { releases: [], staying: found.own.map((b) => `branch ${b.ref} is in it (--prune-bookmarks judges it)`) };
     }
-    const bare: StoreReferences = { ...store, backend, pinned: new Map(), recorded: new Map() };
+    const identity = backend.identity(store.locator);
+    const bare: StoreReferences = { ...store, backend, identity, pinned: new Map(), recorded: new Map() };
     // A commit of this clone pinned such a head and is gone: that is what was thrown away.
     const isHeld = (state: State): Promise<boolean> =>
       this.#isPinned(backend, store.locator, { state, ids: found.ids });

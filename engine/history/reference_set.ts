@@ -26,6 +26,7 @@ export interface StoreReferences {
   readonly backend: ObjectBackend;
   /** A locator that addresses it, and the key it was met under. */
   readonly locator: Locator;
+  readonly identity: Locator;
   readonly key: string;
   /** Canonical content of the states some commit pinned natively, and the ids of those pins. */
   readonly pinned: Map<string, Set<string>>;
@@ -71,36 +72,60 @@ export class References {
   commits = 0;
   readonly #ctx: Context;
   readonly #byLocator = new Map<string, StoreReferences | undefined>();
+  readonly #spelled = new WeakMap<Locator, string>();
   readonly #unknownKinds = new Set<string>();
 
   constructor(ctx: Context) {
     this.#ctx = ctx;
   }
 
-  /** Counts a manifest. */
-  async add(manifest: ObjectManifest, commit: string | null): Promise<void> {
-    this.addForeign(manifest, commit);
-    const store = await this.#store(manifest);
+  /** Counts a manifest; at once where its store is known, since there may be very many. */
+  add(manifest: ObjectManifest, commit: string | null): Promise<void> | undefined {
+    const spelled = this.addForeign(manifest, commit);
+    if (!this.#byLocator.has(spelled)) {
+      return this.#store(manifest, spelled).then((store) => this.#addTo(store, manifest, commit));
+    }
+    this.#addTo(this.#byLocator.get(spelled), manifest, commit);
+    return undefined;
+  }
+
+  #addTo(store: StoreReferences | undefined, manifest: ObjectManifest, commit: string | null): void {
     if (!store || !manifest.state) return;
     const { statics } = store.backend;
     const content = contentState(manifest.state, statics.volatileKeys);
     const text = canonical(content);
-    if (manifest.pin) store.pinned.set(text, (store.pinned.get(text) ?? new Set()).add(manifest.pin.id));
-    else if (manifest.recoverable && !store.recorded.has(text)) store.recorded.set(text, { key: manifest.key, commit });
+    if (manifest.pin) {
+      const ids = store.pinned.get(text);
+      if (ids) ids.add(manifest.pin.id);
+      else store.pinned.set(text, new Set([manifest.pin.id]));
+    } else if (manifest.recoverable && !store.recorded.has(text)) {
+      store.recorded.set(text, { key: manifest.key, commit });
+    }
     if (store.backend.listing && isListed(manifest.state)) {
-      this.listings.add(
-        listingName({ kind: manifest.kind, identity: store.backend.identity(manifest.locator), content }),
-      );
+      this.listings.add(listingName({ kind: manifest.kind, identity: store.identity, content }));
     }
   }
 
-  /** Counts a manifest of another dataset: its pin and its place; what else it names is that dataset's. */
-  addForeign(manifest: ObjectManifest, commit: string | null): void {
+  /**
+   * Counts a manifest of another dataset: its pin and its place; what else it names is that dataset's. Returns how the
+   * place is spelled.
+   */
+  addForeign(manifest: ObjectManifest, commit: string | null): string {
     const { kind, locator, key, pin } = manifest;
     if (pin) this.pinIds.add(pin.id);
-    const spelled = `${kind}|${canonical(locator)}`;
-    const where = `"${key}" ${commit === null ? "of a working tree" : `as ${commit.slice(0, 12)} has it`}`;
-    if (!this.places.has(spelled)) this.places.set(spelled, { kind, locator, where });
+    const spelled = this.#spell(kind, locator);
+    if (!this.places.has(spelled)) {
+      const where = `"${key}" ${commit === null ? "of a working tree" : `as ${commit.slice(0, 12)} has it`}`;
+      this.places.set(spelled, { kind, locator, where });
+    }
+    return spelled;
+  }
+
+  /** Manifests of history share the locators they are equal in. */
+  #spell(kind: string, locator: Locator): string {
+    let spelled = this.#spelled.get(locator);
+    if (spelled === undefined) this.#spelled.set(locator, spelled = `${kind}|${canonical(locator)}`);
+    return spelled;
   }
 
   /** Counts a manifest that does not parse: its pins are known by their form alone (formats §19.2). */
@@ -111,9 +136,10 @@ export class References {
   }
 
   /** Returns the store of a locator; `undefined` for a kind this tether does not have. */
-  async #store(manifest: { kind: string; locator: Locator; key: string }): Promise<StoreReferences | undefined> {
-    const spelled = `${manifest.kind}|${canonical(manifest.locator)}`;
-    if (this.#byLocator.has(spelled)) return this.#byLocator.get(spelled);
+  async #store(
+    manifest: { kind: string; locator: Locator; key: string },
+    spelled: string,
+  ): Promise<StoreReferences | undefined> {
     const found = await this.#open(manifest);
     this.#byLocator.set(spelled, found);
     return found;
@@ -134,7 +160,11 @@ export class References {
     }
     const name = storeOf(backend, locator);
     let store = this.stores.get(name);
-    if (!store) this.stores.set(name, store = { kind, backend, locator, key, pinned: new Map(), recorded: new Map() });
+    if (!store) {
+      const identity = backend.identity(locator);
+      store = { kind, backend, locator, identity, key, pinned: new Map(), recorded: new Map() };
+      this.stores.set(name, store);
+    }
     return store;
   }
 }
@@ -155,7 +185,10 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
   });
   references.digest = history.digest;
   references.commits = history.commits.length;
-  for await (const found of history.manifests()) await addHistoric(references, found);
+  for await (const found of history.manifests()) {
+    const adding = addHistoric(references, found);
+    if (adding) await adding;
+  }
   if (options.only) return references;
   const staged = await ctx.vcs.staged();
   await addWorkingTrees(ctx, references, { ...options, staged });
@@ -163,15 +196,16 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
   return references;
 }
 
-async function addHistoric(references: References, found: HistoricManifest): Promise<void> {
+/** Counts a manifest; at once where its store is known. */
+function addHistoric(references: References, found: HistoricManifest): Promise<void> | undefined {
   switch (found.type) {
     case "manifest":
-      if (found.own) await references.add(found.manifest, found.commit);
-      else references.addForeign(found.manifest, found.commit);
-      return;
+      if (found.own) return references.add(found.manifest, found.commit);
+      references.addForeign(found.manifest, found.commit);
+      return undefined;
     case "broken":
       references.addBroken({ pinIds: found.pinIds, path: `${found.path} at ${found.commit.slice(0, 12)}` });
-      return;
+      return undefined;
     case "unreadable":
       throw new TetherError(
         `Cannot tell what history refers to: "${found.path}" at ${found.commit.slice(0, 12)}: ${found.reason}`,
@@ -181,7 +215,7 @@ async function addHistoric(references: References, found: HistoricManifest): Pro
         },
       );
     default:
-      found satisfies never;
+      return found satisfies never;
   }
 }
 

@@ -100,11 +100,13 @@ async function* walk(vcs: VcsAdapter, options: Walk): AsyncGenerator<HistoricMan
   const { wanted } = blobs;
   const total = wanted.size;
   const progress = (): void => options.onProgress?.({ verb: "reading manifests", done: total - wanted.size, total });
-  for await (const [blob, manifest] of cache.manifests((id) => wanted.has(id))) {
-    const origin = wanted.get(blob);
-    if (origin === undefined) continue;
-    wanted.delete(blob);
-    yield { ...origin, blob, type: "manifest", manifest };
+  for await (const known of cache.manifests((id) => wanted.has(id))) {
+    for (const [blob, manifest] of known) {
+      const origin = wanted.get(blob);
+      if (origin === undefined) continue;
+      wanted.delete(blob);
+      yield { ...origin, blob, type: "manifest", manifest };
+    }
   }
   const rest = [...wanted];
   for (let at = 0; at < rest.length; at += BLOBS_AT_ONCE) {
@@ -194,43 +196,17 @@ class BlobCollector {
     const visit = `${at.own} ${tree}`;
     if (this.#visited.has(visit)) return;
     this.#visited.add(visit);
-    await Promise.all((await readTree(this.#vcs.objects(), tree)).map(async ({ name, id, type }) => {
-      const origin = { ...at, path: `${at.path}/${name}` };
-      if (type === "folder") await this.#folder(id, origin);
-      else if (type === "file" && name.endsWith(".toml")) this.#blob(id, origin);
-    }));
+    const folders: Promise<void>[] = [];
+    for (const { name, id, type } of await readTree(this.#vcs.objects(), tree)) {
+      if (type === "folder") folders.push(this.#folder(id, { ...at, path: `${at.path}/${name}` }));
+      else if (type === "file" && name.endsWith(".toml")) this.#blob(id, name, at);
+    }
+    await Promise.all(folders);
   }
 
   /** One's own dataset wins over a copy in another. */
-  #blob(blob: string, origin: Origin): void {
+  #blob(blob: string, name: string, { commit, path, own }: Origin): void {
     const other = this.wanted.get(blob);
-    if (other === undefined || (origin.own && !other.own)) this.wanted.set(blob, origin);
+    if (other === undefined || (own && !other.own)) this.wanted.set(blob, { commit, path: `${path}/${name}`, own });
   }
-}
-
-/** What history records of this dataset's objects. */
-export interface HistoryObjects {
-  readonly commits: number;
-  readonly digest: string;
-  /** Each distinct manifest, and a commit that holds it. */
-  readonly objects: readonly { readonly commit: string; readonly manifest: ObjectManifest }[];
-  /** What could not be read, each with its commit. */
-  readonly warnings: readonly string[];
-}
-
-/** Reads every manifest history has of this dataset, for `verify --all-history`. */
-export async function historyObjects(
-  ctx: { readonly vcs: VcsAdapter; readonly config: { readonly datasetId: string } },
-  options: Omit<HistoryOptions, "datasetId"> = {},
-): Promise<HistoryObjects> {
-  const history = await readHistory(ctx.vcs, { ...options, datasetId: ctx.config.datasetId });
-  const objects: { commit: string; manifest: ObjectManifest }[] = [];
-  const warnings: string[] = [];
-  for await (const item of history.manifests()) {
-    if (!item.own) continue;
-    if (item.type === "manifest") objects.push({ commit: item.commit, manifest: item.manifest });
-    else if (item.type === "broken") warnings.push(`Not checked: ${item.error.message}`);
-    else warnings.push(`Not checked: "${item.path}" at ${item.commit.slice(0, 12)}: ${item.reason}`);
-  }
-  return { commits: history.commits.length, digest: history.digest, objects, warnings: warnings.sort() };
 }

@@ -200,6 +200,15 @@ Deno.test("a second run parses new manifests only, with two children in all [arc
   assert.equal(fewer.items.length, 12, "what no ref names any more is not a reference, cached or not");
 });
 
+const SHAPE = JSON.stringify({
+  key: "a",
+  kind: "memory",
+  locator: { system: "other" },
+  policy: { file: "immutable", pin: "native" },
+  recoverable: true,
+  origin: "adopted",
+});
+
 Deno.test("a cache that is torn, foreign or cannot be written changes no answer [L26]", async (t) => {
   await using repo = await tempRepo({ files: { "tether.toml": config(), [M]: manifest(1) } });
   const clean = await walk(repo.path);
@@ -210,8 +219,10 @@ Deno.test("a cache that is torn, foreign or cannot be written changes no answer 
   const contents = [
     "",
     "\n\n{",
-    `{"blob":"${item?.blob}"`,
-    `{"blob":"${item?.blob}","manifest":{"key":"a"}}\n{"blob":"${item?.blob}","manifest":null}\n`,
+    `["${item?.blob}"`,
+    `["${item?.blob}","no such shape",null,null,null,null]\n["${item?.blob}"]\n`,
+    `{"shape":"s","of":{"key":"a"}}\n["${item?.blob}","s",null,null,null,null]\n`,
+    `{"shape":"s","of":${SHAPE}}\n["${item?.blob}","s",null,7,null,null]\n["${item?.blob}","s",null,null,null]\n`,
     `{"tree":"${await repo.git(["rev-parse", "HEAD^{tree}"])}","datasets":[{"root":1}]}\n`,
     "\xff\xfe",
   ];
@@ -233,7 +244,7 @@ Deno.test("nothing a clone brings enters the cache [L40]", async () => {
   await using repo = await tempRepo({ files: { "tether.toml": config(), [M]: manifest(1) } });
   const tree = await repo.git(["rev-parse", "HEAD^{tree}"]);
   for (const folder of [".tether/cache", "tether-cache", ".tether/tether-cache"]) {
-    await repo.write(`${folder}/history-trees-1.jsonl`, `{"tree":"${tree}","datasets":[]}\n`);
+    await repo.write(`${folder}/history-trees-2.jsonl`, `{"tree":"${tree}","datasets":[]}\n`);
   }
   assert.deepEqual(pins((await walk(repo.path)).items), [pin(1)]);
 });
