@@ -7,7 +7,8 @@
 import type { Dataset } from "../engine/dataset.ts";
 import type { Json } from "../engine/model/json.ts";
 import type { CallOptions, Report } from "../engine/reports.ts";
-import type { Stream } from "./stream.ts";
+import { TetherError } from "../engine/model/errors.ts";
+import { OutputError, type Stream } from "./stream.ts";
 import type { Env, Line, Ui } from "./ui.ts";
 
 /** Exit codes (commands §1.3). */
@@ -34,6 +35,8 @@ export class Context {
   json = false;
   /** What the process ends with when the action returns. */
   exitCode: number = EXIT.ok;
+  /** Whether this command writes, so that what it did must be told wherever that is possible. */
+  writes = false;
 
   constructor(world: World, ui: Ui) {
     this.world = world;
@@ -59,7 +62,18 @@ export class Context {
     view: (report: R) => Iterable<Line>,
   ): void {
     for (const warning of report.warnings ?? []) this.ui.warning(warning);
-    this.showJson(() => report.toJSON(), () => view(report));
+    try {
+      this.showJson(() => report.toJSON(), () => view(report));
+    } catch (error) {
+      if (!(error instanceof OutputError) || !this.writes) throw error;
+      // The work is done all the same: say what it was where there still is somebody to read it.
+      this.ui.print([...view(report)].map((line) => ({ ...line, to: "err" })));
+      throw new TetherError(`${error.message}; what the command did stands`, {
+        code: "output",
+        hints: ["tether ops"],
+        cause: error,
+      });
+    }
   }
 
   /** Shows a value that is no report. */

@@ -6,6 +6,7 @@
 
 import { shellQuote } from "../engine/io/shell.ts";
 import { messageOf, TetherError } from "../engine/model/errors.ts";
+import { OutputError } from "./stream.ts";
 import type { Line } from "./ui.ts";
 
 /** Returns the lines that report a failure. `debug` adds the stack of the error and of what caused it. */
@@ -28,6 +29,7 @@ interface Told {
 function told(error: unknown, debug: boolean): Told {
   const [first = "", ...more] = messageOf(error).split("\n");
   if (error instanceof TetherError) return { sentence: first, more, hints: error.hints };
+  if (error instanceof OutputError) return { sentence: first, more, hints: [] };
   if (error instanceof Deno.errors.NotCapable) return denied(first);
   const hints = debug ? [] : ["TETHER_DEBUG=1 shows where it happened"];
   return { sentence: `Unexpected failure: ${first}`, more: [], hints };

@@ -5,6 +5,7 @@
  */
 
 import { readVariable } from "../engine/env.ts";
+import { endChildren } from "../engine/io/process.ts";
 import { EXIT, type World } from "./context.ts";
 import { runCli } from "./program.ts";
 import { type Stream, streamOf } from "./stream.ts";
@@ -12,7 +13,7 @@ import { errorLines } from "./errors.ts";
 
 /** Runs a command line in this process and returns the exit code. */
 export async function runProcess(args: readonly string[], stdout: Stream): Promise<number> {
-  const stderr = streamOf(Deno.stderr);
+  const stderr = streamOf(Deno.stderr, { deaf: true });
   divertConsole();
   endQuietly(stderr);
   const interrupts = watchInterrupts(stderr);
@@ -67,15 +68,31 @@ function endQuietly(stderr: Stream): void {
   globalThis.addEventListener("error", (event) => report(event, event.error));
 }
 
+/** How long a command may take to put things in order once its children were ended, in milliseconds. */
+const GRACE_MS = 5000;
+
 /**
- * The first interrupt aborts the signal: no new work starts, the write in flight ends and is journaled. The second one
- * ends the process at once, which the journal survives (L37).
+ * The first interrupt aborts the signal: no new work starts, the write in flight ends and is journaled. The second one ends
+ * what was started, such as git and its hooks, so that nothing lands later, and then the process: after a moment in which it
+ * can take back what git did not do, or at once where there was nothing to end. A third does not wait. The journal survives
+ * all of it (L37).
  */
 function watchInterrupts(stderr: Stream): { signal: AbortSignal; stop(): void } {
   const controller = new AbortController();
   const signals: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
-  const listener = () => {
-    if (controller.signal.aborted) Deno.exit(EXIT.interrupted);
+  const stop = (): never => {
+    stderr.write("error: Stopped at once: what was under way may be half done\nhint: tether status\n");
+    Deno.exit(EXIT.interrupted);
+  };
+  let interrupts = 0;
+  const listener = async () => {
+    interrupts++;
+    if (interrupts > 2) stop();
+    if (interrupts === 2) {
+      if (await endChildren() === 0) stop();
+      setTimeout(stop, GRACE_MS);
+      return;
+    }
     if (stderr.terminal) stderr.write("\r\x1b[Kinterrupted: ending what is under way; once more to stop at once\n");
     controller.abort(new DOMException("Interrupted", "AbortError"));
   };

@@ -76,6 +76,7 @@ export async function completeCommand(
 ): Promise<void> {
   const { entry, context, long } = options;
   const module = await entry.load();
+  context.writes = module.help.reach.endsWith("-write");
   module.define(command, context);
   addOptions(command, [...GLOBAL_OPTIONS, JSON_OPTION]);
   refuseContradictions(command);

@@ -4,6 +4,15 @@
  * @module
  */
 
+/** Standard output takes no more, such as on a full disk. */
+export class OutputError extends Error {
+  /** Takes what the system said. */
+  constructor(cause: unknown) {
+    super(`Cannot write the output: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = "OutputError";
+  }
+}
+
 /** A place to write text to. */
 export interface Stream {
   /** Writes all of a text, or drops it once the reader has gone. */
@@ -22,9 +31,10 @@ export interface Sink {
 
 /**
  * Returns a stream over standard output or standard error. The first write that finds the reader gone turns it silent,
- * so whatever the command is doing runs to its end.
+ * so whatever the command is doing runs to its end. One that fails otherwise throws an {@link OutputError} once; with `deaf`,
+ * as for standard error, of which nobody could be told, it turns silent too.
  */
-export function streamOf(sink: Sink): Stream {
+export function streamOf(sink: Sink, options: { readonly deaf?: boolean } = {}): Stream {
   let closed = false;
   const terminal = sink.isTerminal();
   return {
@@ -39,7 +49,7 @@ export function streamOf(sink: Sink): Stream {
       } catch (error) {
         // A terminal that hung up answers with an input/output error instead of a broken pipe. Neither is the command's failure.
         closed = true;
-        if (!(error instanceof Deno.errors.BrokenPipe) && !terminal) throw error;
+        if (!options.deaf && !(error instanceof Deno.errors.BrokenPipe) && !terminal) throw new OutputError(error);
       }
     },
   };

@@ -10,6 +10,7 @@ import { LockError, messageOf } from "../model/errors.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { isoSeconds } from "../model/time.ts";
 import { type Patience, tryFlock } from "../io/flock.ts";
+import { ancestors } from "../io/process.ts";
 import { sleep } from "../io/retry.ts";
 import { isReadOnly, removeIfThere, writeAtomic, writeError } from "./atomic.ts";
 
@@ -50,10 +51,26 @@ export async function acquireLock(path: string, options: LockOptions): Promise<A
     if (performance.now() >= deadline) throw await heldError(path, options);
     if (!waiting) {
       waiting = true;
+      await refuseOwnParent(path, options);
       options.onWait?.(describeHolder(await readHint(options.hintPath)));
     }
     await sleep(POLL_MS, options.signal);
   }
+}
+
+/** A hook of the holder would wait for what waits for the hook. */
+async function refuseOwnParent(path: string, options: LockOptions): Promise<void> {
+  const hint = await readHint(options.hintPath);
+  const pid = hint?.["pid"];
+  if (typeof pid !== "number" || hint?.["host"] !== hostName() || !ancestors().includes(pid)) return;
+  throw new LockError(
+    `Cannot lock "${path}": this runs in a hook of the tether that holds it: ${describeHolder(hint)}`,
+    {
+      code: "locked",
+      hints: ["Run it once that command is over: in its hooks only commands that read work"],
+      details: { lock: path, holder: hint },
+    },
+  );
 }
 
 /** Tells whether a lock is held right now. A lock that cannot be looked at counts as free. Needs read permission only. */

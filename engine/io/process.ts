@@ -52,7 +52,16 @@ export function childEnvironment(env: ChildEnv): Record<string, string> {
   if (env.type === "only") return { ...env.env, LC_ALL: "C" };
   const all = Object.entries(Deno.env.toObject());
   const kept = all.filter(([name]) => !/^(LD_|DYLD_)/.test(name) && !env.without(name));
-  return { ...Object.fromEntries(kept), ...env.extra };
+  return { ...Object.fromEntries(kept), ...env.extra, [ANCESTORS]: [...ancestors(), Deno.pid].join(",") };
+}
+
+/** Names the tether processes that a hook runs under, so that a tether in it does not wait for their locks (L27). */
+const ANCESTORS = "TETHER_ANCESTORS";
+
+/** Returns the ids of the tether processes that this one was started under. */
+export function ancestors(): number[] {
+  if (Deno.permissions.querySync({ name: "env", variable: ANCESTORS }).state !== "granted") return [];
+  return (Deno.env.get(ANCESTORS) ?? "").split(",").filter((id) => /^\d+$/.test(id)).map(Number);
 }
 
 /** Starts a child that stays alive, such as `git cat-file --batch`. The caller ends it. */
@@ -93,7 +102,8 @@ export async function run(program: string, args: readonly string[], options: Run
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   }).spawn();
   const feeding = options.stdin === undefined ? Promise.resolve() : feed(child, options.stdin);
-  const [output] = await Promise.all([child.output(), feeding]);
+  underWay.add(child);
+  const [output] = await Promise.all([child.output(), feeding]).finally(() => underWay.delete(child));
   const stdout = output.stdout as Uint8Array<ArrayBuffer>;
   return {
     code: output.code,
@@ -101,6 +111,57 @@ export async function run(program: string, args: readonly string[], options: Run
     stderr: redact(new TextDecoder().decode(output.stderr)).trim(),
     text: () => new TextDecoder().decode(stdout),
   };
+}
+
+const underWay = new Set<Deno.ChildProcess>();
+
+/**
+ * Ends every child that {@link run} waits for, and what those started, such as hooks: first asking, so that git removes its
+ * lock files, and after a second by force. Returns how many children there were. Best effort where the list of processes cannot
+ * be read, or signalling others was not granted.
+ */
+export async function endChildren(): Promise<number> {
+  const children = [...underWay];
+  const started = await descendants(children.map((child) => child.pid));
+  const signal = (name: Deno.Signal): void => {
+    for (const child of children) attempt(() => child.kill(name));
+    for (const pid of started) attempt(() => Deno.kill(pid, name));
+  };
+  signal("SIGTERM");
+  const ended = Promise.allSettled(children.map((child) => child.status));
+  await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1000))]);
+  signal("SIGKILL");
+  return children.length;
+}
+
+function attempt(send: () => void): void {
+  try {
+    send();
+  } catch {
+    // It ended by itself, or signalling was not granted.
+  }
+}
+
+/** Returns the processes that some processes started, and so on down; none where the system does not list them in `/proc`. */
+async function descendants(of: readonly number[]): Promise<number[]> {
+  const parents = new Map<number, number>();
+  try {
+    for await (const { name } of Deno.readDir("/proc")) {
+      if (!/^\d+$/.test(name)) continue;
+      const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => "");
+      // The name of a program may hold anything, parentheses too; what follows the last one is numbers.
+      const parent = stat.slice(stat.lastIndexOf(")") + 1).trim().split(" ")[1];
+      if (parent !== undefined) parents.set(Number(name), Number(parent));
+    }
+  } catch {
+    return [];
+  }
+  const found: number[] = [];
+  for (let level = of; level.length > 0;) {
+    level = [...parents].filter(([, parent]) => level.includes(parent)).map(([pid]) => pid);
+    found.push(...level);
+  }
+  return found;
 }
 
 async function feed(child: Deno.ChildProcess, input: string | Uint8Array): Promise<void> {

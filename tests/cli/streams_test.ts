@@ -71,6 +71,32 @@ Deno.test("[L36] a reader that goes away ends the output, not the work", async (
   assert.equal(await l.repo.git(["log", "-1", "--format=%s"]), "Baseline");
 });
 
+Deno.test("[L36, commands 1.3] output that cannot be written is said so, and what a command did is told on standard error", async () => {
+  await using l = await lab({ init: true });
+  await l.ok(["add", "../code", "--kind", "git"]);
+  const full = async (args: readonly string[]) =>
+    await l.tether(args, { through: ["sh", "-c", 'exec "$@" > /dev/full', "sh"] });
+  for (const json of [[], ["--json"]]) {
+    await l.advance("more");
+    const { code, stderr } = await full(["commit", "-m", "Landed", ...json]);
+    assert.equal(code, 1);
+    const id = (await l.repo.git(["rev-parse", "HEAD"])).slice(0, 12);
+    assert.match(
+      stderr,
+      new RegExp(
+        `^ {2}pinned code -> .*\\ncommitted ${id}\\n` +
+          "error: Cannot write the output: .*; what the command did stands\\nhint: tether ops\\n$",
+      ),
+    );
+  }
+  const { code, stderr } = await full(["ops"]);
+  assert.equal(code, 1);
+  assert.match(stderr, /^error: Cannot write the output: [^\n]*\n$/);
+  await l.advance("once more");
+  const deaf = ["sh", "-c", 'exec "$@" 2> /dev/full', "sh"];
+  assert.match(await l.ok(["commit", "-m", "Heard by nobody"], { through: deaf }), /\ncommitted /);
+});
+
 Deno.test("[commands 1.3, L37] an interrupt ends a command that waits, with 130 and nothing written", async () => {
   await using l = await lab({ init: true });
   await l.ok(["add", "../code", "--kind", "git"]);

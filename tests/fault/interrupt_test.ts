@@ -105,6 +105,53 @@ Deno.test("[L37, commands 1.3] Ctrl-C while git runs a hook: exit 130, the commi
   assert.match(await l.ok(["commit", "-m", "Then"]), /^ {2}pinned code -> /);
 });
 
+Deno.test("[L37, commands 1.3] a second interrupt ends git and its hook: nothing lands later, no lock stays, and it is said", async () => {
+  await using l = await lab({ init: true });
+  await l.ok(["add", "../code", "--kind", "git"]);
+  await l.ok(["commit", "-m", "Baseline"]);
+  await l.advance("second");
+  const hook = await l.repo.write(
+    ".git/hooks/pre-commit",
+    `#!/bin/sh\necho "$$ $PPID" > '${l.beside("pid")}'\nsleep 60\n`,
+  );
+  await Deno.chmod(hook, 0o755);
+  const head = await l.repo.git(["rev-parse", "HEAD"]);
+  const child = spawnTether(["commit", "-m", "Never"], { cwd: l.repo.path });
+  const pids = (await firstLine(l.beside("pid"))).split(" ");
+  // Only tether hears of them; two of one kind could be delivered as one.
+  child.kill("SIGINT");
+  child.kill("SIGTERM");
+  const { code, stdout, stderr } = await child.output();
+  assert.deepEqual([code, new TextDecoder().decode(stdout)], [130, ""]);
+  assert.match(new TextDecoder().decode(stderr), /^error: /m);
+  assert.equal(pids.length, 2);
+  for (const pid of pids) {
+    assert.match(await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "gone"), /^gone$|^\d+ \(.*\) Z /);
+  }
+  await Deno.remove(hook);
+  assert.equal(await l.repo.git(["rev-parse", "HEAD"]), head);
+  await assert.rejects(Deno.lstat(`${l.repo.path}/.git/index.lock`), Deno.errors.NotFound);
+  assert.match(await l.ok(["commit", "-m", "Then"]), /^ {2}pinned code -> /);
+  const ops = await l.json(["ops"]) as { status: string }[];
+  assert.deepEqual(ops.filter((o) => o.status !== "done"), []);
+});
+
+Deno.test("[L27, L16] a tether in a hook of the commit does not wait for what waits for it", async () => {
+  await using l = await lab({ init: true });
+  await l.ok(["add", "../code", "--kind", "git"]);
+  const run = [Deno.execPath(), "run", "-A", "--quiet", new URL("../../main.ts", import.meta.url).pathname];
+  const hook = await l.repo.write(
+    ".git/hooks/post-commit",
+    `#!/bin/sh\n${run.join(" ")} commit -m Inner > '${l.beside("said")}' 2>&1\n`,
+  );
+  await Deno.chmod(hook, 0o755);
+  await l.ok(["commit", "-m", "Outer"]);
+  assert.match(
+    await Deno.readTextFile(l.beside("said")),
+    /^error: Cannot lock ".*": this runs in a hook of the tether that holds it: process \d+ on host .* running "commit"/,
+  );
+});
+
 /** Waits for a file's first line. */
 async function firstLine(path: string): Promise<string> {
   for (let i = 0; i < 400; i++) {
