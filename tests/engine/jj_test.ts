@@ -345,8 +345,15 @@ test("[architecture] commit and gc start at most six children, whatever the hist
     const started = await children(() => t.with((ds) => ds.commit({ message: "m" })));
     assert.ok(started.length <= 6, started.join(", "));
   });
-  await step.step("gc", async () => {
+  await step.step("gc that releases a pin", async () => {
+    t.write("a");
+    const gone = await t.with((ds) => ds.commit({ message: "gone" }));
+    await t.repo.jj(["bookmark", "set", "main", "-r", "main-", "--allow-backwards"]);
+    await t.repo.jj(["new", "main"]);
+    await t.repo.jj(["abandon", gone.vcsCommit ?? ""]);
+    const before = tags(t).length;
     const started = await children(() => t.with((ds) => ds.gc({ dryRun: false, pruneBookmarks: true })));
+    assert.equal(tags(t).length, before - 1);
     assert.ok(started.length <= 6, started.join(", "));
   });
   await step.step("new", async () => {
