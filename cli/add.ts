@@ -26,10 +26,9 @@ export const help: CommandHelp = {
   ],
   examples: [
     ["A local folder whose content must not change", "tether add raw/plate1 ../plate1 --kind file"],
-    ["An Icechunk repository; the key becomes imaging", "tether add s3://lab/imaging.icechunk --kind icechunk"],
+    ["An Icechunk repository; the key becomes imaging", "tether add ../imaging.icechunk --kind icechunk"],
     ["A git repository at a tag", "tether add code ~/src/code --kind git --at v1.2"],
-    ["A store to throw away later", "tether add probe/emb /data/emb --kind git --create"],
-    ["A Neon project", "tether add db/metrics --kind neon --project-id cool-name-123456 --branch main"],
+    ["A folder to throw away later", "tether add probe/out /data/out --kind file --create"],
   ],
   reach: "checkout-write",
   more: async () => {
