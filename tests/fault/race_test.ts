@@ -18,6 +18,8 @@ const PAIRS: Readonly<Record<string, Pair>> = {
   "new and new of one name": { calls: [start("c"), start("c")], refused: ["bookmark-exists", "bookmark-held"] },
   "commit and new": { calls: [commit("three"), start("d")], refused: ["stale-working-copy"] },
   "commit and gc": { calls: [commit("four"), gc], refused: ["stale-plan"] },
+  "gc and gc": { calls: [gc, gc] },
+  "drop and commit": { calls: [{ command: "drop", bookmark: "a" }, commit("five")] },
 };
 
 /** Runs two processes at once, and expects of each full success or a clean refusal. */
@@ -31,7 +33,7 @@ async function race(s: Scene, roots: readonly [string, string], pair: Pair): Pro
   }
   assert.ok(refusals.length < 2, "both were refused");
   for (const [i, call] of pair.calls.entries()) {
-    const left = pair.calls.some((other, j) => other.command === "new" && roots[i] === roots[j]);
+    const left = pair.calls.some((other, j) => ["new", "drop"].includes(other.command) && roots[i] === roots[j]);
     if (call.command !== "commit" || ended[i]?.code !== 0 || left) continue;
     const { objects } = await s.with((ds) => ds.status({ snapshot: true }), roots[i]);
     assert.deepEqual(
