@@ -310,6 +310,37 @@ test("[formats 15.4] gc keeps what any side of a conflicted commit names, and re
   for (const pin of pins) assert.ok(tags(t).includes(pin));
 });
 
+test("[formats 15.7] a merge that conflicts in a manifest stops writes, reads name it, and one side chosen is committed", async () => {
+  await using t = await committed();
+  const sides: string[] = [];
+  for (const message of ["left", "right"]) {
+    t.write("a");
+    const { vcsCommit, pinned } = await t.with((ds) => ds.commit({ message }));
+    sides.push(vcsCommit ?? "");
+    assert.ok(tags(t).includes(pinned["a"] ?? ""));
+    if (message === "right") continue;
+    await t.repo.jj(["bookmark", "set", "main", "-r", "main-", "--allow-backwards"]);
+    await t.repo.jj(["new", "main"]);
+  }
+  const before = tags(t);
+  await t.repo.jj(["new", ...sides.toReversed()]);
+  const { objects } = await t.with((ds) => ds.status());
+  assert.deepEqual(objects.map((o) => [o.key, o.state]), [["a", "conflicted"]]);
+  for (
+    const refused of [
+      () => t.with((ds) => ds.commit({ message: "m" })),
+      () => t.with((ds) => ds.gc({ dryRun: false })),
+      () => t.with((ds) => ds.pull()),
+    ]
+  ) await assert.rejects(refused(), /conflict/);
+  assert.deepEqual(tags(t), before);
+  await t.repo.jj(["restore", "--from", sides[0] ?? "", ".tether"]);
+  const merged = await t.with((ds) => ds.commit({ message: "merged" }));
+  assert.equal(await t.repo.id("main"), merged.vcsCommit);
+  assert.deepEqual((await t.with((ds) => ds.gc())).actions, []);
+  assert.equal((await t.with(async (ds) => await ds.verify({ allHistory: true }))).ok, true);
+});
+
 test("[architecture] commit and gc start at most six children, whatever the history's length; status a few", async (step) => {
   await using t = await committed();
   for (let i = 0; i < 5; i++) {
