@@ -31,10 +31,12 @@ import {
   RefConflictError,
   RefMovedError,
   StateGoneError,
+  StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { headBranch } from "./_checkout.ts";
+import { createRepo, deleteRepo, readOwner, whatElse } from "./_create.ts";
 import { diffOf, historyOf } from "./_history.ts";
 import { fastForward, type Landing, merge } from "./_landing.ts";
 import { findMissing, hasCommit, isAncestor } from "./_objects.ts";
@@ -269,6 +271,32 @@ export class GitBackend implements ObjectBackend {
     const which = a["dirty"] === true ? "the first" : "the second";
     const note = a["dirty"] === b["dirty"] ? "" : `only ${which} state had work that no commit has`;
     return await diffOf(this.#git, repo, { ...op, a: shaOf(a), b: shaOf(b), note });
+  }
+
+  async create(locator: Locator, options: Op & { readonly owner: string }): Promise<State> {
+    options.signal?.throwIfAborted();
+    await createRepo(this.#git, parseLocator(locator, this.#settings), options);
+    return await this.fingerprint(locator, undefined);
+  }
+
+  async owner(locator: Locator, op: Op = {}): Promise<string | undefined> {
+    try {
+      return await readOwner(this.#git, await this.#open(locator, op), op);
+    } catch (error) {
+      if (error instanceof StoreNotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  async isRefEmpty(
+    locator: Locator,
+    options: Op & { readonly ignoring?: ReadonlySet<string> } = {},
+  ): Promise<boolean | undefined> {
+    return await whatElse(this.#git, await this.#open(locator, options), options) === undefined;
+  }
+
+  async deleteStore(locator: Locator, options: Op & { readonly owner: string }): Promise<void> {
+    await deleteRepo(this.#git, await this.#open(locator, options), options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

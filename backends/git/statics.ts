@@ -6,7 +6,7 @@
 
 import { type BackendStatics, NO_NEEDS } from "../backend.ts";
 import { localPath, pathAndLinks } from "../../engine/io/paths.ts";
-import { isAbsolute } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 
 /** The variables git and jj get; a child sees no others, so none can point it at another repository (L16). */
 export const GIT_VARIABLES: readonly string[] = [
@@ -43,6 +43,7 @@ export const gitStatics: BackendStatics = {
     "history",
     "promote",
     "merge",
+    "create",
     "conditional_ref",
   ]),
   maturity: "stable",
@@ -60,10 +61,12 @@ export const gitStatics: BackendStatics = {
     const text = locator["path"] ?? locator["uri"];
     const path = typeof text === "string" ? localPath(text) : undefined;
     const paths = path === undefined || !isAbsolute(path) ? [] : pathAndLinks(path);
+    // A repository is moved aside, under another name in its folder, before it is deleted.
+    const whole = access === "lifecycle" ? [...new Set(paths.flatMap((p) => [p, dirname(p)]))] : paths;
     return {
       ...NO_NEEDS,
-      read: paths,
-      write: access === "read" ? [] : paths,
+      read: whole,
+      write: access === "read" ? [] : whole,
       env: GIT_VARIABLES,
       // jj only adds a commit's change id. Asked for by name it would be a need that few machines can grant.
       run: [settings?.programs?.git ?? "git", ...(settings?.programs?.jj ? [settings.programs.jj] : [])],

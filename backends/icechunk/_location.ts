@@ -19,9 +19,17 @@ import { isAbsolute, join } from "node:path";
  * @throws {CapabilityError} if it names one that cannot be reached.
  */
 export function storageOf(locator: Locator, settings: BackendSettings): ObjectStorage {
+  return new LocalStorage(folderOf(locator, settings).root, { kind: KIND });
+}
+
+/** Returns the folder a locator names, with links resolved and as it is spelled. Throws as {@link storageOf}. */
+export function folderOf(
+  locator: Locator,
+  settings: BackendSettings,
+): { readonly root: string; readonly spelled: string } {
   checkLocator(locator);
   const uri = uriOf(locator);
   const path = requireLocal(uri, KIND);
-  const root = canonicalUri(isAbsolute(path) ? path : join(settings.datasetRoot ?? Deno.cwd(), path));
-  return new LocalStorage(root, { kind: KIND });
+  const spelled = isAbsolute(path) ? path : join(settings.datasetRoot ?? Deno.cwd(), path);
+  return { root: canonicalUri(spelled), spelled };
 }

@@ -21,15 +21,17 @@ import type {
   Target,
   Verdict,
 } from "../backend.ts";
+import { InvalidLocatorError } from "../../engine/model/errors.ts";
 import { canonical } from "../../engine/model/hash.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { WORKING_REF_PREFIX } from "../../engine/model/names.ts";
+import { createRepository, deleteRepository, type Folder, readOwner, whatElse } from "./_create.ts";
 import { diffSnapshots } from "./_diff.ts";
 import { deleteBranch, forkBranch, promoteBranch } from "./_fork.ts";
 import { historyOf, isAncestor } from "./_history.ts";
 import { requireLocal } from "../storage/local.ts";
-import { storageOf } from "./_location.ts";
-import { baseOf, checkLocator, KIND, snapshotOf, stateOf } from "./_locator.ts";
+import { folderOf, storageOf } from "./_location.ts";
+import { baseOf, checkLocator, KIND, MAIN, snapshotOf, stateOf } from "./_locator.ts";
 import { createPin, pinIds, releasePin } from "./_pins.ts";
 import { basePlace, branchNames, type Place, requireBranch, sourcePlace } from "./_refs.ts";
 import { Store } from "./_repository.ts";
@@ -175,6 +177,35 @@ export class IcechunkBackend implements ObjectBackend {
     return await diffSnapshots(this.#store(locator, options), [snapshotOf(a), snapshotOf(b)], options);
   }
 
+  async create(locator: Locator, options: Op & { readonly owner: string }): Promise<State> {
+    options.signal?.throwIfAborted();
+    if (baseOf(locator) !== MAIN) {
+      throw new InvalidLocatorError(`Cannot create a repository with branch "${baseOf(locator)}": it has "${MAIN}"`, {
+        kind: KIND,
+        hints: [`Leave out the branch, or name "${MAIN}"`],
+      });
+    }
+    await createRepository(this.#folder(locator), options);
+    return await this.fingerprint(locator, undefined);
+  }
+
+  async owner(locator: Locator, op: Op = {}): Promise<string | undefined> {
+    return await readOwner(this.#store(locator, op), op);
+  }
+
+  async isRefEmpty(
+    locator: Locator,
+    options: Op & { readonly ignoring?: ReadonlySet<string> } = {},
+  ): Promise<boolean | undefined> {
+    return await whatElse(this.#store(locator, options), options) === undefined;
+  }
+
+  async deleteStore(locator: Locator, options: Op & { readonly owner: string }): Promise<void> {
+    options.signal?.throwIfAborted();
+    await deleteRepository(this.#folder(locator), options);
+    this.#stores.delete(canonical(this.identity(locator)));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stores.clear();
     await this.#lease[Symbol.asyncDispose]();
@@ -189,6 +220,10 @@ export class IcechunkBackend implements ObjectBackend {
     const store = new Store({ uri: uriOf(locator), storage, lease: this.#lease });
     this.#stores.set(key, store);
     return store;
+  }
+
+  #folder(locator: Locator): Folder {
+    return { ...folderOf(locator, this.#settings), lease: this.#lease };
   }
 
   async #place(store: Store, o: { readonly locator: Locator; readonly target: Target }, op: Op): Promise<Place> {

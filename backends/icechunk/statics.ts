@@ -4,15 +4,27 @@
  * @module
  */
 
-import { type BackendStatics, type Locator, NO_NEEDS } from "../backend.ts";
+import { type BackendStatics, type Capability, type Locator, NO_NEEDS } from "../backend.ts";
 import { canonicalUri, localPath, pathAndLinks } from "../../engine/io/paths.ts";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
+
+const CAPABILITIES: readonly Capability[] = [
+  "fingerprint",
+  "addressable",
+  "pin",
+  "fork",
+  "atomic_ref",
+  "diff",
+  "history",
+  "promote",
+  "create",
+];
 
 /** The kind `icechunk`: Icechunk repositories of format 1 and 2. */
 export const icechunkStatics: BackendStatics = {
   kind: "icechunk",
-  capabilities: new Set(["fingerprint", "addressable", "pin", "fork", "atomic_ref", "diff", "history", "promote"]),
+  capabilities: new Set(CAPABILITIES),
   maturity: "stable",
   volatileKeys: new Set(),
   localPathKeys: ["uri", "path"],
@@ -24,15 +36,22 @@ export const icechunkStatics: BackendStatics = {
   promoteHint: "Fork the base anew, write the changes to that fork and promote it",
   honoursExpected: new Set(["fork", "promote"]),
   concurrency: 8,
+  effectiveCapabilities(locator) {
+    const local = localPath(uriOf(locator)) !== undefined;
+    return new Set(local ? CAPABILITIES : CAPABILITIES.filter((c) => c !== "create"));
+  },
   permissions(locator, access, settings) {
     const path = localPath(uriOf(locator));
     if (path === undefined || path === "") return NO_NEEDS;
     // A relative path of an old manifest is taken from the dataset root (DIV-2).
     const absolute = isAbsolute(path) ? path : join(settings?.datasetRoot ?? "/", path);
+    const store = canonicalUri(absolute);
+    // Made and deleted under another name in its folder.
+    const beside = access === "lifecycle" ? [dirname(store)] : [];
     return {
       ...NO_NEEDS,
-      read: [...pathAndLinks(absolute), ...workerFile()],
-      write: access === "read" ? [] : [canonicalUri(absolute)],
+      read: [...pathAndLinks(absolute), ...beside, ...workerFile()],
+      write: access === "read" ? [] : [store, ...beside],
     };
   },
   async open(settings) {

@@ -100,6 +100,11 @@ function requirePreconditions(plan: Plan): void {
       }
     }
   }
+  for (const { op, key, params } of plan.actions) {
+    // Where the store could say what a branch builds on, that must still hold.
+    const bound = plan.preconditions.some((p) => p.key === key && p.kind === "ref_descends");
+    if (op === "adopt" && "descends_from" in params && !bound) missing.push(`ref_descends for "${key}"`);
+  }
   if (missing.length === 0) return;
   throw new StalePlanError(
     `Cannot apply the plan: it lacks the precondition(s) ${missing.join(", ")}`,

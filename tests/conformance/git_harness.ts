@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type BackendHarness, localSpellings } from "../../backends/conformance/mod.ts";
+import { type BackendHarness, localSpellings, type Obstruction } from "../../backends/conformance/mod.ts";
 import { DEFAULT_SETTINGS, type Locator } from "../../backends/backend.ts";
 import { gitStatics } from "../../backends/git/statics.ts";
 import { type TempRepo, tempRepo } from "../helpers/repo.ts";
@@ -20,10 +20,13 @@ export interface GitHarnessOptions {
 export async function gitHarness(options: GitHarnessOptions): Promise<BackendHarness> {
   const backend = await gitStatics.open(DEFAULT_SETTINGS);
   const repos = new Map<string, TempRepo>();
+  /** Stores that the suite has the backend make: always with a checkout of their base. */
+  const fresh = new Map<string, TempRepo>();
   let writes = 0;
 
   function repoOf(locator: Locator): TempRepo {
-    const found = repos.get(String(locator["path"]));
+    const path = String(locator["path"]);
+    const found = repos.get(path) ?? fresh.get(path);
     if (!found) throw new TypeError(`No repository at ${locator["path"]}`);
     return found;
   }
@@ -32,11 +35,14 @@ export async function gitHarness(options: GitHarnessOptions): Promise<BackendHar
   async function write(locator: Locator, ref: string | undefined, file: string): Promise<void> {
     const repo = repoOf(locator);
     const text = `write ${++writes}\n`;
-    if (options.base === "here" && ref === undefined) return void await repo.commit("write", { [file]: text });
+    const isFresh = fresh.has(String(locator["path"]));
+    if (options.base === "here" && ref === undefined && !isFresh) {
+      return void await repo.commit("write", { [file]: text });
+    }
     const branch = `refs/heads/${ref ?? "main"}`;
     const path = String(locator["path"]);
     const git = (args: string[], env: Record<string, string> = {}) =>
-      repo.git(options.base === "bare" ? ["--git-dir", path, ...args] : args, { env });
+      repo.git(options.base === "bare" && !isFresh ? ["--git-dir", path, ...args] : args, { env });
     const parent = await git(["rev-parse", branch]);
     const source = await repo.write(`../blob-${writes}`, text);
     const blob = await git(["hash-object", "-w", source]);
@@ -62,6 +68,62 @@ export async function gitHarness(options: GitHarnessOptions): Promise<BackendHar
       await repo.git([...config, "user.email", "test@example.org"]);
       repos.set(path, repo);
       return options.base === "nowhere" ? { path, ref: "main" } : { path };
+    },
+    async freshLocator() {
+      const repo = await tempRepo();
+      const path = `${repo.outer}/fresh/store`;
+      fresh.set(path, { ...repo, path, git: (args, o) => repo.git(args, { cwd: path, ...o }) });
+      return { path, ref: "main" };
+    },
+    obstructions(locator) {
+      const path = String(locator["path"]);
+      const git = (...args: string[]) => repoOf(locator).git(["-C", path, ...args]);
+      return [
+        obstruction("an ignored file", async () => {
+          await Deno.writeTextFile(`${path}/.git/info/exclude`, "kept\n").catch(async () => {
+            await Deno.mkdir(`${path}/.git/info`);
+            await Deno.writeTextFile(`${path}/.git/info/exclude`, "kept\n");
+          });
+          await Deno.writeTextFile(`${path}/kept`, "data");
+          return () => Deno.remove(`${path}/kept`);
+        }),
+        obstruction("an empty folder", async () => {
+          await Deno.mkdir(`${path}/empty`);
+          return () => Deno.remove(`${path}/empty`);
+        }),
+        obstruction("a staged file", async () => {
+          await Deno.writeTextFile(`${path}/staged`, "data");
+          await git("add", "staged");
+          await Deno.remove(`${path}/staged`);
+          return async () => void await git("rm", "-q", "--cached", "staged");
+        }),
+        obstruction("a note", async () => {
+          await git("update-ref", "refs/notes/commits", "main");
+          return async () => void await git("update-ref", "-d", "refs/notes/commits");
+        }),
+        obstruction("a remote-tracking ref", async () => {
+          await git("update-ref", "refs/remotes/origin/main", "main");
+          return async () => void await git("update-ref", "-d", "refs/remotes/origin/main");
+        }),
+        obstruction("a second checkout", async () => {
+          await git("worktree", "add", "-q", "--detach", `${path}-second`);
+          return async () => void await git("worktree", "remove", "--force", `${path}-second`);
+        }),
+        obstruction("a commit that only a detached HEAD names", async () => {
+          await git("checkout", "-q", "--detach");
+          await git("commit", "-q", "--allow-empty", "-m", "detached");
+          return async () => void await git("checkout", "-q", "main");
+        }),
+        obstruction("a hook", async () => {
+          await Deno.mkdir(`${path}/.git/hooks`, { recursive: true });
+          await Deno.writeTextFile(`${path}/.git/hooks/pre-commit`, "");
+          return () => Deno.remove(`${path}/.git/hooks/pre-commit`);
+        }),
+        obstruction("a merge under way", async () => {
+          await Deno.writeTextFile(`${path}/.git/MERGE_HEAD`, `${await git("rev-parse", "main")}\n`);
+          return () => Deno.remove(`${path}/.git/MERGE_HEAD`);
+        }),
+      ];
     },
     mutate: (locator, ref) => write(locator, ref, `file ${writes}`),
     conflict: (locator, ref) => write(locator, ref, "contended"),
@@ -106,7 +168,18 @@ export async function gitHarness(options: GitHarnessOptions): Promise<BackendHar
     },
     async [Symbol.asyncDispose]() {
       await backend[Symbol.asyncDispose]();
-      for (const repo of repos.values()) await repo[Symbol.asyncDispose]();
+      for (const repo of [...repos.values(), ...fresh.values()]) await repo[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What keeps a store, put there and taken away again. */
+function obstruction(name: string, place: () => Promise<() => Promise<void>>): Obstruction {
+  return {
+    name,
+    async place() {
+      const remove = await place();
+      return { [Symbol.asyncDispose]: remove };
     },
   };
 }

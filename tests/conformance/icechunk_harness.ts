@@ -30,6 +30,8 @@ export async function icechunkHarness(options: Required<RepositoryOptions>): Pro
       const values = Array.from({ length: 300 }, (_, i) => i + ++writes);
       await writeArray(String(locator["uri"]), ref ?? "main", { name: "plate/scores", values, chunk: 150 });
     },
+    // A place in a folder that is not there yet.
+    freshLocator: () => Promise.resolve({ uri: `${folder}/fresh ${++repositories}/made.icechunk` }),
     secondClient: () => icechunkStatics.open(DEFAULT_SETTINGS),
     spellings(locator) {
       const { same, different } = localSpellings(String(locator["uri"]));

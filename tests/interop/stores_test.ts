@@ -5,6 +5,9 @@ import { type Lab, lab } from "./_lab.ts";
 import { actions, DIRECTIONS, labels, listOf, objectOf, OPTIONS, OURS, PEER, python } from "./_peer.ts";
 import { backendOf, type Store } from "./_stores.ts";
 
+/** Kinds that both make stores of. */
+const CREATED = ["git", "file"];
+
 for (const [maker, other] of DIRECTIONS) {
   Deno.test(
     `[backends 8] 5: siblings and lives of a Lance branch: ${maker.name} makes them, ${other.name} goes on`,
@@ -121,6 +124,62 @@ Deno.test("[backends 8] 9: created stores are known by their marker to both", OP
     assert.deepEqual(actions(plan), [`delete-store ${ours.uri} ${ours.uri}`]);
   });
 });
+
+for (const [maker, other] of DIRECTIONS) {
+  Deno.test(
+    `[seed: stores tether created] a store that ${maker.name} made: ${other.name} judges and deletes it`,
+    OPTIONS,
+    async (t) => {
+      for (const kind of CREATED) {
+        await t.step(kind, async () => {
+          await using l = await lab(maker);
+          const { repo, root } = l;
+          const path = join(repo.outer, "made");
+          await maker.ok(["new", "-b", "probe"], root);
+          await maker.ok(["add", "made", path, "--kind", kind, "--create"], root);
+          await maker.ok(["commit", "-m", "probed"], root);
+          const index = async () => (await l.indexes.created()).map((c) => [c.kind, c.key, c.bookmark]);
+          assert.deepEqual(await index(), [[kind, "made", "probe"]]);
+          const about = async (side: typeof maker, ...flags: string[]) =>
+            actions(await side.json(["gc", "--prune-bookmarks", "--delete-stores", ...flags], root))
+              .filter((a) => a.includes(" made ") && !a.startsWith("forget-working-ref"));
+          assert.deepEqual((await about(OURS)).map((a) => a.split(" ")[0]), ["keep-store"], "history names it");
+          await maker.ok(["new", "main"], root);
+          await repo.git(["branch", "--quiet", "-D", "probe"]);
+          const planned = await about(other);
+          assert.deepEqual(planned, await about(maker), "both come to the same verdicts");
+          assert.ok(planned.includes(`delete-store made ${path}`));
+          await other.ok(["gc", "--prune-bookmarks", "--delete-stores", "--no-dry-run"], root);
+          await assert.rejects(Deno.lstat(path), Deno.errors.NotFound);
+          assert.deepEqual(await index(), []);
+        });
+      }
+    },
+  );
+
+  Deno.test(
+    `[seed: stores tether created] what ${maker.name} made and somebody uses: ${other.name} keeps it, and undoes nothing`,
+    OPTIONS,
+    async () => {
+      await using l = await lab(maker);
+      const { repo, root } = l;
+      const path = join(repo.outer, "made");
+      await maker.ok(["new", "-b", "probe"], root);
+      await maker.ok(["add", "made", path, "--kind", "git", "--create"], root);
+      await repo.git(["tag", "v1"], { cwd: path });
+      await maker.ok(["remove", "made"], root);
+      await maker.ok(["new", "main"], root);
+      await repo.git(["branch", "--quiet", "-D", "probe"]);
+      for (const side of [other, maker]) {
+        const flags = ["--prune-bookmarks", "--force-prune", "--store", `git=${path}`];
+        const plan = await side.json(["gc", ...flags], root);
+        assert.ok(actions(plan).includes(`keep-store made ${path}`), side.name);
+        await side.ok(["gc", ...flags, "--no-dry-run"], root);
+      }
+      assert.equal(await repo.git(["tag"], { cwd: path }), "v1");
+    },
+  );
+}
 
 function storeOf(l: Lab): Store {
   const [store] = l.stores.all;
