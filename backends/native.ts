@@ -73,6 +73,22 @@ export async function loadAddon(addon: Addon, options: LoadAddonOptions = {}): P
   );
 }
 
+/**
+ * Returns how to get an addon that is not installed; `undefined` when it is, or when looking was not granted. Loads nothing.
+ */
+export async function howToInstall(addon: Addon): Promise<string | undefined> {
+  const folders = candidates(addon, await readableEnvironment());
+  for (const folder of folders) {
+    try {
+      if (await isInstalled(addon, folder)) return undefined;
+    } catch {
+      // What may not be looked at is said by whoever loads it.
+      return undefined;
+    }
+  }
+  return `${addon.package} ${addon.version} is not installed: ${installHints(addon, folders.at(-1)).join(" or ")}`;
+}
+
 function candidates(addon: Addon, env: (name: string) => string | undefined): string[] {
   const folders: string[] = [];
   // Under `deno run` the executable is Deno's own, and nothing of ours lies beside it.

@@ -24,6 +24,7 @@ import { RefConflictError, renderState, StateGoneError } from "../../engine/mode
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
+import { howToInstall, LANCE_ADDON } from "../native.ts";
 import { blockersOf, fork, removeBranch } from "./_fork.ts";
 import { diffManifests, history } from "./_history.ts";
 import type { Manifest } from "./_manifest.ts";
@@ -72,6 +73,11 @@ export class LanceBackend implements ObjectBackend {
 
   baseBranch(locator: Locator): string {
     return baseOf(locator);
+  }
+
+  async limitations(): Promise<string | undefined> {
+    const how = await howToInstall(LANCE_ADDON);
+    return how === undefined ? undefined : `versioned here, and not opened by programs: ${how}`;
   }
 
   async validateLocator(locator: Locator, op: Op = {}): Promise<readonly string[]> {
