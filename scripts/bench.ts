@@ -6,6 +6,7 @@
  */
 
 import { fileURLToPath } from "node:url";
+import { makeHistory } from "./bench_history.ts";
 import { installPeer } from "./peer.ts";
 import { installAddon } from "./addons.ts";
 import { LANCE_ADDON } from "../backends/native.ts";
@@ -230,6 +231,24 @@ async function forks(): Promise<void> {
   row("fork of 20 Icechunk and 20 Lance objects, of peer", value, "≤ 0.7", 0.7);
 }
 
+/** 2,000 commits that each record new states of 50 objects. */
+async function longHistory(): Promise<void> {
+  const at = await datasets("history");
+  const size = { commits: 2000, objects: 50, moving: 50 };
+  await makeHistory(at.ours, `${WORK}/history/stores`, size);
+  await shell(WORK, `rm -rf '${at.peer}' && cp -r '${at.ours}' '${at.peer}'`);
+
+  const first = await run(ours(at.ours, "gc"));
+  const ofPeer = first.seconds / (await run(peer(at.peer, "gc"))).seconds;
+  row("gc of 2,000 commits x 50 objects, of peer", ofPeer, "≤ 0.3", 0.3);
+  row("gc of 2,000 commits x 50 objects, peak MiB", first.peakMiB, "≤ 300", 300);
+  const again = await ratio(() => run(ours(at.ours, "gc")), () => Promise.resolve(first), 3);
+  row("gc of the same again, of the first", again, "≤ 0.25", 0.25);
+  const verified = (await run(ours(at.ours, "verify", "--all-history"))).seconds /
+    (await run(peer(at.peer, "verify", "--all-history"))).seconds;
+  row("verify --all-history of the same, of peer", verified, "≤ 0.5", 0.5);
+}
+
 function print(text: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(text));
 }
@@ -239,6 +258,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   folder: commitFolder,
   objects: manyObjects,
   forks,
+  history: longHistory,
 };
 const chosen = Deno.args.length > 0 ? Deno.args : Object.keys(PARTS);
 try {

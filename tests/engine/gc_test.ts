@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { ConfigError, MultiObjectError, StalePlanError, TetherError } from "../../engine/model/errors.ts";
 import { Plan } from "../../engine/plan/plan.ts";
+import { observeSpawns } from "../../engine/io/process.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 /** A dataset with one object `a`, committed twice; returns the refs of its two pins. */
@@ -204,4 +205,28 @@ Deno.test("[formats 19.1, 19.2] a moved dataset keeps its history, and so does a
   await t.repo.git(["checkout", "-q", "HEAD~1", "--", "."]);
   assert.deepEqual((await t.with((ds) => ds.plan.gc({ releaseForeign: true }), moved)).actions, []);
   assert.ok(tags(t).includes(first));
+});
+
+Deno.test("[speed] gc starts as few children on git with a long history as with a short one", async () => {
+  const { t } = await twice();
+  await using _ = t;
+  const children = async (): Promise<number> => {
+    let started = 0;
+    const stop = observeSpawns(() => started++);
+    try {
+      await t.with((ds) => ds.gc({ dryRun: false, pruneBookmarks: true }));
+    } finally {
+      stop();
+    }
+    return started;
+  };
+  const few = await children();
+  assert.ok(few <= 8, `gc: ${few}`);
+  for (let i = 0; i < 8; i++) {
+    t.write("a");
+    await t.with((ds) => ds.commit({ message: `more ${i}` }));
+  }
+  assert.equal(await children(), few);
+  await t.repo.worktree("other");
+  assert.ok(await children() <= few + 1, "one more for a further checkout");
 });
