@@ -156,7 +156,11 @@ export interface Worktree extends Checkout {
 }
 
 /** Returns every checkout whose folder exists. One on a device that is not here counts when it is locked. */
-export async function readWorktrees(git: Git, folders: GitFolders): Promise<Worktree[]> {
+export async function readWorktrees(git: Git, folders: GitFolders, reader: GitObjectReader): Promise<Worktree[]> {
+  if (await isOnly(folders)) {
+    const head = await readHead(git, folders, reader);
+    return [{ root: folders.root, current: true, main: true, bookmark: bookmarkOf(head.branch), head }];
+  }
   const result = await git.run(["worktree", "list", "--porcelain", "-z"], { doing: "list the worktrees" });
   const records = result.text().split("\0\0").filter((record) => record !== "").map(parseRecord);
   const worktrees: Worktree[] = [];
@@ -169,11 +173,21 @@ export async function readWorktrees(git: Git, folders: GitFolders): Promise<Work
       root,
       current: root === folders.root,
       main: index === 0,
-      bookmark: branch === null || isParking(branch) ? null : branch,
+      bookmark: bookmarkOf(branch),
       head: { branch, commit: /^0*$/.test(commit) ? null : commit },
     });
   }
   return worktrees;
+}
+
+function bookmarkOf(branch: string | null): string | null {
+  return branch === null || isParking(branch) ? null : branch;
+}
+
+/** Tells whether a checkout is the only one: git keeps a folder for each other (gitrepository-layout). */
+async function isOnly(folders: GitFolders): Promise<boolean> {
+  return await Deno.realPath(folders.gitDir) === folders.commonDir &&
+    !await exists(join(folders.commonDir, "worktrees"));
 }
 
 function parseRecord(text: string): Map<string, string> {

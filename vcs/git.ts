@@ -368,7 +368,7 @@ class GitAdapter implements VcsAdapter {
   }
 
   #readWorktrees(): Promise<readonly Worktree[]> {
-    return this.#worktrees ??= readWorktrees(this.#git, this.#folders);
+    return this.#worktrees ??= readWorktrees(this.#git, this.#folders, this.#reader);
   }
 
   /** Runs a write; what was read before it does not count any more, whatever became of it. */
