@@ -19,6 +19,7 @@ import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports.ts";
 import { caseVariant, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
+import { isHeldElsewhere } from "./known_heads.ts";
 import { checkNewRequest, type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
 import { pickSignal } from "./snapshot.ts";
 
@@ -166,7 +167,7 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
   }
   if (request.adopt) return await adopt(bound, branch, facts, `takes it as it is, at ${renderState(branch.head)}`);
   if (sameContent(branch.head, state, facts.volatile)) return reuse(object, branch, state);
-  const mine = knownHere(ctx, object, branch, facts.volatile);
+  const mine = await isHeldElsewhere(ctx, bound, { head: branch.head, to: source });
   if (mine || request.discard) {
     return fork(object, facts, {
       ...branch,
@@ -205,19 +206,6 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
     }: --shared works on them, ` +
       "--discard throws somebody else's work away",
   );
-}
-
-/** Whether a head is something this workspace knows, so that resetting the branch loses nothing. */
-function knownHere(
-  ctx: Context,
-  object: ObjectManifest,
-  branch: { readonly ref: string; readonly head: State },
-  volatile: ReadonlySet<string>,
-): boolean {
-  const { workspace } = ctx;
-  const current = ctx.objects.get(object.key);
-  return [entryOf(workspace.baseStates, object.key), current?.state, entryOf(workspace.forkPoints, object.key)]
-    .some((known) => known && sameContent(branch.head, known, volatile));
 }
 
 interface Facts extends Inputs {

@@ -22,6 +22,7 @@ import { readBranch, refCheck, sourceOf } from "./branches.ts";
 import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { requireStorePermissions } from "./granted.ts";
+import { isHeldElsewhere } from "./known_heads.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**
@@ -154,12 +155,7 @@ async function decide(ctx: Context, bound: Bound, w: Wanted): Promise<Decision> 
       preconditions: [refCheck("ref_absent", object, name, null, "{observed}", "restore")],
     };
   }
-  const pinned = [
-    object.state,
-    entryOf(ctx.workspace.baseStates, object.key),
-    entryOf(ctx.workspace.forkPoints, object.key),
-  ];
-  const known = pinned.some((s) => s && sameContent(s, branch.head, backend.statics.volatileKeys));
+  const known = await isHeldElsewhere(ctx, bound, { head: branch.head, to: destination.source });
   if (!known && !w.request.discard) {
     const whose = entryOf(ctx.workspace.workingRefs, object.key) === branch.ref ? "made here" : "not made here";
     return refuse(

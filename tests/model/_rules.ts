@@ -6,7 +6,7 @@
  */
 
 import { parsePinRef, parseWorkingRef } from "../../engine/model/names.ts";
-import type { Sight } from "./_sight.ts";
+import { recordedAs, type Sight } from "./_sight.ts";
 import type { Refs } from "./_stores.ts";
 
 /** A step that a dataset took, as seen from outside. */
@@ -76,7 +76,7 @@ function brokenByDeletion(step: Step, store: string, before: Refs): string[] {
     if (!own) faults.push(`a store went with ${ref}`);
     else if (ref.startsWith("tag ") && step.is.needed.has(name)) {
       faults.push(`a store went with ${ref}, which is needed`);
-    } else if (ref.startsWith("branch ") && head !== base && !step.force && !droppedPin(step, before, head)) {
+    } else if (ref.startsWith("branch ") && head !== base && !step.force && !isDropped(step, head)) {
       faults.push(`a store went with writes on ${ref}`);
     }
   }
@@ -128,16 +128,28 @@ async function brokenByBranch(step: Step, { store, ref, was, is }: Change): Prom
   if (was === undefined) return [];
   const faults: string[] = [];
   if (is === undefined && step.command === "gc" && !step.prune) faults.push("gc deleted a branch unasked");
-  if (step.force) return faults;
+  if (step.force || wasAgreed(step, was)) return faults;
   const refs = step.before.get(store) ?? new Map<string, string>();
   // What the same step released or deleted holds nothing.
   const after = step.after.get(store) ?? new Map<string, string>();
   const others = [...after].filter(([other]) => other !== `branch ${ref}`).map(([, head]) => head);
   if (is !== undefined) others.push(is);
-  if (!await step.reaches(store, others, was) && !droppedPin(step, refs, was)) faults.push("writes were lost");
+  const dropped = isDropped(step, was);
+  if (!await step.reaches(store, others, was)) {
+    if (!dropped) faults.push("writes were lost");
+    if (recordedAs(was).some((text) => step.is.needed.has(text))) faults.push("a state was lost that a commit records");
+  }
   const sweeps = step.command === "gc" || step.command === "drop";
-  if (sweeps && is === undefined && !isHeld(step, refs, was)) faults.push("a branch with unpinned writes went");
+  if (sweeps && is === undefined && !isHeld(step, refs, was) && !dropped) {
+    faults.push("a branch with unpinned writes went");
+  }
   return faults;
+}
+
+/** Whether the first writable open does what `new` was told to: it leaves the head that was given up then. */
+function wasAgreed({ command, root, was }: Step, head: string): boolean {
+  const tables = was.places.get(root)?.workspace.split("\n\n") ?? [];
+  return command === "open" && tables.some((t) => t.startsWith("[pending_resets") && t.includes(`"${head}"`));
 }
 
 /** Whether a tag that commits of this clone name, or the base, is exactly there: the table of verdicts. */
@@ -146,10 +158,9 @@ function isHeld(step: Step, refs: Refs, head: string): boolean {
     [...refs].some(([ref, at]) => at === head && ref.startsWith(`tag tether.${step.dataset}.`));
 }
 
-/** Whether a pin of commits that are dropped is there: their loss is what was asked for. */
-function droppedPin(step: Step, refs: Refs, head: string): boolean {
-  return step.command === "drop" &&
-    [...refs].some(([ref, at]) => at === head && ref.startsWith("tag ") && step.was.needed.has(ref.slice(4)));
+/** Whether commits recorded the head that are dropped, or were there before: their loss is what was asked for. */
+function isDropped(step: Step, head: string): boolean {
+  return step.command === "drop" && recordedAs(head).some((text) => step.was.needed.has(text));
 }
 
 /** A refusal leaves history, files and the working state as they were. */

@@ -27,13 +27,21 @@ export interface Sight {
   /** Every ref with its commit. */
   readonly refs: string;
   readonly places: ReadonlyMap<string, PlaceSight>;
-  /** Native names of the pins that a commit, an index, a working tree or an unfinished operation names. */
+  /**
+   * Native names of the pins that a commit, an index, a working tree or an unfinished operation names, and the heads that
+   * manifests record, as {@link recordedAs} spells them.
+   */
   readonly needed: ReadonlySet<string>;
 }
 
-const PIN = /tether\.[0-9a-f]{8}\.[0-9a-f]{16}/g;
+const PIN = /tether\.[0-9a-f]{8}\.[0-9a-f]{16}|^(?:snapshot_id|sha) = "[^"]+"$/gm;
 /** Pins by commit or blob: neither ever changes. */
 const pinsOf = new Map<string, readonly string[]>();
+
+/** Returns the ways in which a manifest says that it recorded a head. */
+export function recordedAs(head: string): string[] {
+  return [`snapshot_id = "${head}"`, `sha = "${head}"`];
+}
 
 /** Reads a clone. */
 export async function look(clone: Clone): Promise<Sight> {
