@@ -84,8 +84,10 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
   const { key, derived } = keyOf(statics, locator, options.key);
   const create = options.create === true;
   return await withLocks(ctx, { command: "add", repository: create, ...pickSignal(options) }, async () => {
-    refuseTaken(ctx, { key, kind: options.kind, locator, derived });
-    checkNewKey(key, [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
+    if (!create || !await isResumed(ctx, { key, kind: options.kind, locator })) {
+      refuseTaken(ctx, { key, kind: options.kind, locator, derived });
+      checkNewKey(key, [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
+    }
     const object: ObjectManifest = {
       key,
       kind: options.kind,
@@ -246,6 +248,17 @@ function refuseTaken(
         : `tether remove ${operands([key])}`,
     ],
   });
+}
+
+/** Tells whether the object is what a killed `add --create` of the same store left, with nothing recorded of it since. */
+async function isResumed(
+  ctx: Context,
+  object: { readonly key: string; readonly kind: string; readonly locator: Locator },
+): Promise<boolean> {
+  const left = ctx.objects.get(object.key);
+  if (left?.origin !== "created" || left.state !== null || left.kind !== object.kind) return false;
+  const { unfinishedCreation } = await import("../experimental/create.ts");
+  return await unfinishedCreation(ctx, object) !== undefined;
 }
 
 /** What the author should know: a missing path, another spelling of a registered store, and what the kind itself warns of. */

@@ -214,20 +214,37 @@ export function finishing(entry: OpEntry): string {
     case "promote":
       return command(["promote"], context["subset"] === true ? acted : []);
     case "gc":
-      return command(["gc", "--no-dry-run", ...["prune_bookmarks", "force_prune", "release_foreign"].flatMap(flag)]);
+      return command([
+        "gc",
+        "--no-dry-run",
+        ...["prune_bookmarks", "force_prune", "release_foreign", "delete_stores"].flatMap(flag),
+      ]);
     case "drop":
       return entry.progress.some((p) => p["action"] === "delete-bookmark")
         ? "tether gc --prune-bookmarks --no-dry-run"
-        : command(["drop", "--no-dry-run", ...flag("force_prune")], named(context["bookmark"]));
+        : command(
+          ["drop", "--no-dry-run", ...["force_prune", "delete_stores"].flatMap(flag)],
+          named(context["bookmark"]),
+        );
     case "abandon":
       return entry.progress.some((p) => p["action"] === "abandon") ? "tether gc --no-dry-run" : "tether abandon REV";
     case "add":
-      return "tether gc --delete-stores";
+      return creating(entry) ?? "tether gc --delete-stores";
     case "undo":
       return command(["undo"], named(entry.undoes));
     default:
       return `tether ${entry.command}`;
   }
+}
+
+/** The `add --create` that was interrupted, where its address is one text. */
+function creating({ pre }: OpEntry): string | undefined {
+  const { store, objects } = pre;
+  if (!isJsonObject(store) || !isJsonObject(store["locator"]) || !isJsonObject(objects)) return undefined;
+  const [key] = Object.keys(objects);
+  const { uri, ...rest } = store["locator"];
+  if (key === undefined || typeof uri !== "string" || Object.keys(rest).length > 0) return undefined;
+  return `tether add --create --kind ${String(store["kind"])} ${operands([key, uri])}`;
 }
 
 /** Returns the command that closes an operation which nothing finishes. */

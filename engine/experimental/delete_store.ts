@@ -15,6 +15,7 @@ import { StalePlanError, StoreNotFoundError, TetherError } from "../model/errors
 import type { JsonObject } from "../model/json.ts";
 import type { Locator } from "../model/manifest.ts";
 import type { Action, Plan } from "../plan/plan.ts";
+import { closeUnfinished } from "./create.ts";
 import { ownerOf } from "./lifecycle.ts";
 import { Namers } from "./named.ts";
 
@@ -61,6 +62,7 @@ export async function forget(ctx: Context, a: Action): Promise<void> {
   const identity = a.params["identity"] as JsonObject;
   await ctx.indexes.removeCreated([identity]);
   await ctx.indexes.removeTouched([identity]);
+  await closeUnfinished(ctx, identity, "interrupted; gc took its store away");
 }
 
 /** Takes a store off the index of those written to, if the releases before left nothing in it. */
