@@ -20,6 +20,8 @@ export interface BothDataset extends TempDataset<AsyncDisposable & { readonly pa
   filesOf(commit: string): Promise<Record<string, string>>;
   /** Puts a bookmark at a commit, by the system's own means. */
   bookmark(name: string, commit: string): Promise<void>;
+  /** Deletes a bookmark, by the system's own means. */
+  deleteBookmark(name: string): Promise<void>;
   /** Returns the ids a bookmark reaches, newest first. */
   line(bookmark: string): Promise<string[]>;
 }
@@ -51,6 +53,7 @@ async function gitDataset(): Promise<BothDataset> {
     checkout: (bookmark) => repo.worktree(bookmark),
     filesOf: (commit) => filesOf((args) => repo.git(args, { trim: false }), commit),
     bookmark: async (name, commit) => void await repo.git(["branch", "-f", name, commit]),
+    deleteBookmark: async (name) => void await repo.git(["branch", "-D", name]),
     line: async (name) => (await repo.git(["rev-list", name])).split("\n"),
   };
 }
@@ -77,6 +80,7 @@ async function jjDataset(): Promise<BothDataset> {
     checkout: (bookmark) => repo.workspace(bookmark),
     filesOf: (commit) => filesOf((args) => repo.git(args, { trim: false }), commit),
     bookmark: async (name, commit) => void await repo.jj(["bookmark", "set", name, "-r", commit, "--allow-backwards"]),
+    deleteBookmark: async (name) => void await repo.jj(["bookmark", "delete", name]),
     line: async (name) =>
       (await repo.jj(["log", "--no-graph", "-r", `::${name} ~ root()`, "-T", 'commit_id ++ "\\n"'])).split("\n"),
   };
