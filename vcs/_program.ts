@@ -110,6 +110,14 @@ export function startFailure(error: unknown, { kind, program }: Program): unknow
       cause: error,
     });
   }
+  if (error instanceof Deno.errors.NotCapable && /env access/.test(error.message)) {
+    return new VcsError(`Cannot run "${program}": reading the environment it runs in was not granted`, {
+      code: "vcs-program",
+      hints: ["--allow-env"],
+      details: { flags: ["--allow-env"] },
+      cause: error,
+    });
+  }
   if (error instanceof Deno.errors.NotCapable) {
     return new VcsError(`Cannot run "${program}": starting it was not granted`, {
       code: "vcs-program",
