@@ -131,7 +131,9 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, failures, actio
       if (verb === "merge") landed.merged[k] = state;
       else landed.fastForwarded[k] = state;
     }
-    await remember(ctx, [key, ...shared(key)], state);
+    // A branch that did not follow holds something else, and so may that of a bookmark a revision was landed for.
+    const isThere = !(key in landed.keptForks) && plan.context["rev"] === null;
+    await remember(ctx, [key, ...shared(key)], { state, isThere });
   }
   for (const [key, error] of errors) {
     if (error instanceof MergeConflict) {
@@ -173,14 +175,19 @@ async function followMerge(
 }
 
 /** What landed is where the branch starts from now. */
-async function remember(ctx: Context, keys: readonly string[], state: State): Promise<void> {
+async function remember(
+  ctx: Context,
+  keys: readonly string[],
+  { state, isThere }: { readonly state: State; readonly isThere: boolean },
+): Promise<void> {
   const { workspace } = ctx;
   const forkPoints = { ...workspace.forkPoints };
   const lastSnapshot = { ...workspace.lastSnapshot };
   for (const key of keys) {
     if (entryOf(workspace.workingRefs, key) === undefined) continue;
     forkPoints[key] = state;
-    lastSnapshot[key] = state;
+    if (isThere) lastSnapshot[key] = state;
+    else delete lastSnapshot[key];
   }
   await ctx.saveWorkspace({ ...workspace, forkPoints, lastSnapshot });
 }

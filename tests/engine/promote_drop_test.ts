@@ -1,3 +1,4 @@
+import { REAL_ENV } from "../../engine/env.ts";
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { ConfigError, MultiObjectError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
@@ -149,4 +150,19 @@ Deno.test("[commands 5.22] what drop refuses, and unpinned writes that it keeps"
     assert.deepEqual(report.gc?.keptWorkingRefs, { a: [ref] });
     assert.ok(namedStore().find(t.system("a"))?.branches.has(ref));
   });
+});
+
+Deno.test("[commands 5.24] what is cached of a branch that did not follow a merge is not what was merged", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "x", eager: true }));
+  const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? assert.fail()));
+  t.write("a", ref);
+  await t.with((ds) => ds.commit({ message: "on x" }));
+  t.write("a");
+  const env = { ...REAL_ENV, boundary: (step: string) => void (step === "merge a" && t.write("a", ref)) };
+  const report = await t.with((ds) => ds.promote(), { env });
+  assert.deepEqual([Object.keys(report.merged), Object.keys(report.keptForks)], [["a"], ["a"]]);
+  assert.equal(await t.with((ds) => Promise.resolve(ds.workspace.lastSnapshot["a"])), undefined);
 });
