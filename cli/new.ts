@@ -39,7 +39,10 @@ export function define(command: Command, context: Context): void {
     .argument("[rev]", "a bookmark to work on, or where -b starts")
     .option("-b, --bookmark <name>", "make this bookmark and work on it")
     .option("--shared", "join a bookmark that another checkout works on")
-    .addOption(new Option("--keep", "keep the branches in use; only refresh what they stand for").conflicts("adopt"))
+    .addOption(
+      new Option("--keep", "keep the branches in use, even on another bookmark; only refresh what they stand for")
+        .conflicts("adopt"),
+    )
     .addOption(new Option("--eager", "make every branch now").conflicts(["lazy", "deferRecord"]))
     .option("--lazy", "make each branch at the first writable open")
     .option("--defer-record", "with lazy forks: defer objects recorded without a pin too")

@@ -42,5 +42,5 @@ export function overview(): string {
 }
 
 function row(term: string, text: string): string {
-  return `  ${term.padEnd(16)}${text}`;
+  return `  ${term.padEnd(18)}${text}`;
 }

@@ -100,7 +100,7 @@ function driftText(drift: VcsDrift): string {
   const freed = keys.filter((k) => !drift.referenced[k]);
   const parts = [
     kept.length > 0 ? `the working tree still names its pins of ${kept.join(", ")}` : "",
-    freed.length > 0 ? `gc will release its pins of ${freed.join(", ")}` : "",
+    freed.length > 0 ? `gc will release its pins of ${freed.join(", ")}, unless another commit names them` : "",
   ].filter((p) => p !== "");
   return [`history no longer has commit ${short(drift.commit)} of operation ${drift.op}`, ...parts].join("; ");
 }

@@ -100,7 +100,7 @@ Deno.test("[commands 5.6] status: every mark and every warning has its place", (
   assert.deepEqual(texts(lines, "err"), [
     "warning: the working copy left the bookmark",
     "warning: history no longer has commit ffffffffffff of operation 0123456789ab; " +
-    "the working tree still names its pins of a; gc will release its pins of b",
+    "the working tree still names its pins of a; gc will release its pins of b, unless another commit names them",
     "error: d: no such kind",
   ]);
 });

@@ -152,7 +152,7 @@ const seconds = Math.round((performance.now() - start) / 1000);
 title(`Done in ${seconds} s. It is all still there; look around:`);
 print(`
   cd ${lab}
-  alias tether='deno run -A ${MAIN}'
+  alias tether='${Deno.execPath()} run -A ${MAIN}'
   tether status
   tether log imaging
   git log --oneline --all

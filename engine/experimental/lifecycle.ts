@@ -208,10 +208,13 @@ function storeEmpty(c: Candidate, ignoring: readonly string[]): Precondition {
 }
 
 function unmarked(c: Candidate): ConfigError {
-  return new ConfigError(`Cannot judge the store at "${locatorText(c.locator)}": it bears no owner marker`, {
-    code: "no-owner",
-    hints: ["tether deletes only what it made; remove it with the system's own tools"],
-  });
+  return new ConfigError(
+    `Cannot judge the store at "${locatorText(c.locator)}": it bears no owner marker, or is not there`,
+    {
+      code: "no-owner",
+      hints: ["tether deletes only what it made; remove it with the system's own tools"],
+    },
+  );
 }
 
 /** Stores of the index, of `--store`, and of an `add --create` that was killed before the index knew. */

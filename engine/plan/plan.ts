@@ -4,6 +4,7 @@
  * @module
  */
 
+import { operands, shellQuote } from "../io/shell.ts";
 import { ConfigError, messageOf, MultiObjectError, StalePlanError } from "../model/errors.ts";
 import { sha256 } from "../model/hash.ts";
 import { Float, type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
@@ -392,16 +393,27 @@ export function refuseIfRefused(plan: Plan, attempted: string): void {
   if (refusals.length === 0) return;
   const reason = (a: Action): ConfigError => new ConfigError(`"${a.target}" ${a.detail}`, { code: "refused" });
   const errors = new Map(refusals.map((a) => [a.key || a.target, reason(a)]));
-  throw new MultiObjectError(attempted, errors, { code: "refused", hints: refusalHints(plan.command, refusals) });
+  throw new MultiObjectError(attempted, errors, { code: "refused", hints: refusalHints(plan, refusals) });
 }
 
-function refusalHints(command: string, refusals: readonly Action[]): string[] {
+function refusalHints(plan: Plan, refusals: readonly Action[]): string[] {
   const says = (text: string): boolean => refusals.some((a) => a.detail.includes(text));
   return [
     ...(says("commit them") ? ["tether commit -m MESSAGE"] : []),
-    ...(says("--shared") ? [`tether ${command} --shared`] : []),
-    ...(says("--discard") ? [`tether ${command} --discard`] : []),
+    ...(says("--shared") ? [againWith(plan, "--shared")] : []),
+    ...(says("--discard") ? [againWith(plan, "--discard")] : []),
   ];
+}
+
+/** The same request with one more flag: without its operands the command would act on something else. */
+function againWith({ command, context, actions }: Plan, flag: string): string {
+  const valued = (name: string, value: Json | undefined): string[] =>
+    typeof value === "string" ? [`${name} ${shellQuote(value)}`] : [];
+  const { from_rev: from, at, rev, bookmark, create } = context;
+  const [named, values] = command === "restore"
+    ? [[...valued("--from", from), ...valued("--at", at)], [...new Set(actions.map((a) => a.key))]]
+    : [create === true ? valued("-b", bookmark) : [], typeof rev === "string" ? [rev] : []];
+  return ["tether", command, ...named, flag, operands(values)].filter((word) => word !== "").join(" ");
 }
 
 function malformed(reason: string): ConfigError {

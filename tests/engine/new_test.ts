@@ -149,7 +149,17 @@ Deno.test("[commands 5.10] own unpinned writes are refused, and thrown away only
     t.with((ds) => ds.new()),
     (e) => e instanceof MultiObjectError && e.hints.includes("tether new --discard"),
   );
-  await t.with((ds) => ds.new({ discard: true, eager: true }));
+  await assert.rejects(
+    t.with((ds) => ds.restore(["a"], { from: "main" })),
+    (e) => e instanceof MultiObjectError && e.hints.includes("tether restore --from main --discard -- a"),
+  );
+  // From elsewhere the hint names the bookmark: the flag alone would reset the branches of the one underfoot.
+  await t.with((ds) => ds.new({ rev: "main" }));
+  await assert.rejects(
+    t.with((ds) => ds.new({ rev: "feat" })),
+    (e) => e instanceof MultiObjectError && e.hints.includes("tether new --discard -- feat"),
+  );
+  await t.with((ds) => ds.new({ rev: "feat", discard: true, eager: true }));
   assert.equal(namedStore().find(t.system("a"))?.head(await refOf(t, "feat")).id, `${t.system("a")}:s0`);
 });
 
