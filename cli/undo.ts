@@ -40,7 +40,7 @@ export function undoLines(report: UndoReport): Line[] {
   return [
     ...lines([
       `undid ${report.undone} (${report.command}: ${report.summary})`,
-      ...report.restored.map((what) => `  restored ${what}`),
+      ...report.restored.map((what) => `  ${what}`),
       ...report.skipped.map((what) => `  skipped ${what}`),
     ]),
     ...report.irreversible.map((what): Line => ({ text: `IRREVERSIBLE ${what}`, to: "err", style: "red" })),

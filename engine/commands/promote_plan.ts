@@ -8,7 +8,7 @@ import { type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { entryOf } from "../files/workspace.ts";
-import { operands } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import { capabilitiesOf, scopeOf } from "../kinds.ts";
 import { ConfigError, MultiObjectError, reasonOf, renderState } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -374,7 +374,9 @@ async function refuseBehindTrunk(ctx: Context, decisions: Decision[], commit: st
     ? `trunk "${ctx.config.trunk}" has conflicting targets`
     : await ctx.vcs.isAncestor(trunk, commit)
     ? undefined
-    : `trunk "${ctx.config.trunk}" has commits this bookmark lacks: merge or rebase first`;
+    : `trunk "${ctx.config.trunk}" has commits this bookmark lacks: merge it or go on top of it first, with "${
+      onTopOf(ctx, ctx.config.trunk)
+    }"`;
   if (why === undefined) return;
   const whole: Decision = {
     key: "",
@@ -385,4 +387,9 @@ async function refuseBehindTrunk(ctx: Context, decisions: Decision[], commit: st
     d.action && d.action.op !== "refuse" ? { ...d, preconditions: [], action: { ...d.action, op: "hold" } } : d
   );
   decisions.splice(0, decisions.length, whole, ...held);
+}
+
+/** The command that puts this bookmark's commits on top of another bookmark. */
+function onTopOf(ctx: Context, bookmark: string): string {
+  return ctx.vcs.kind === "jj" ? `jj rebase -b @ -d ${shellQuote(bookmark)}` : `git rebase ${operands([bookmark])}`;
 }

@@ -7,15 +7,16 @@
 import type { WorkspaceState } from "../files/workspace.ts";
 import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
 
-const TABLES = [
-  "workingRefs",
-  "pendingForks",
-  "pendingResets",
-  "forkPoints",
-  "baseStates",
-  "lastSnapshot",
-  "lastSnapshotErrors",
-] as const;
+/** The tables of the working state, and what an entry is to a user; `null` for what was only read of stores. */
+const TABLES = {
+  workingRefs: "the branch",
+  pendingForks: "the fork to come",
+  pendingResets: "the reset to come",
+  forkPoints: "the fork point",
+  baseStates: "the state the checkout stands on",
+  lastSnapshot: null,
+  lastSnapshotErrors: null,
+} as const;
 
 /** The working state at three moments. */
 export interface Moments {
@@ -36,14 +37,14 @@ export function revertFields({ before, after, now }: Moments): Reverted {
   const restored: string[] = [];
   const skipped: string[] = [];
   const tables: Record<string, Record<string, unknown>> = {};
-  for (const table of TABLES) {
+  for (const table of Object.keys(TABLES) as (keyof typeof TABLES)[]) {
     const [b, a, n] = [before[table], after[table], now[table]] as [JsonObject, JsonObject, JsonObject];
     const merged = new Map<string, Json>(Object.entries(n));
     for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) {
       if (jsonEqual(own(b, key), own(a, key))) continue;
-      const name = `${table} of "${key}"`;
+      const name = `${TABLES[table]} of "${key}"`;
       // What was read of stores is no work to protect: it is simply taken back or left.
-      const cache = table.startsWith("lastSnapshot");
+      const cache = TABLES[table] === null;
       if (!jsonEqual(own(n, key), own(a, key))) {
         if (!cache) skipped.push(`${name}: changed since`);
         continue;
@@ -51,7 +52,7 @@ export function revertFields({ before, after, now }: Moments): Reverted {
       const old = own(b, key);
       if (old === undefined) merged.delete(key);
       else merged.set(key, old);
-      if (!cache) restored.push(name);
+      if (!cache) restored.push(`${name} is what it was`);
     }
     tables[table] = Object.fromEntries(merged);
   }
@@ -59,7 +60,9 @@ export function revertFields({ before, after, now }: Moments): Reverted {
   if (before.bookmark !== after.bookmark) {
     if (now.bookmark === after.bookmark) {
       bookmark = before.bookmark;
-      restored.push(`bookmark ${before.bookmark === null ? "none" : `"${before.bookmark}"`}`);
+      restored.push(
+        before.bookmark === null ? "the checkout is on no bookmark" : `the checkout is on "${before.bookmark}"`,
+      );
     } else skipped.push("bookmark: changed since");
   }
   return { workspace: { ...now, ...tables, bookmark } as WorkspaceState, restored, skipped };

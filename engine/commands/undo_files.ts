@@ -62,7 +62,7 @@ export async function revertManifests(ctx: Context, target: Target, outcome: Out
     }
     if (typeof text === "string") await ctx.manifests.writeText(key, text);
     else await ctx.manifests.remove(key);
-    outcome.restored.push(`manifest of "${key}"`);
+    outcome.restored.push(`the manifest of "${key}" is what it was`);
     await ctx.env.boundary?.(`manifest ${key}`);
   }
   await ctx.refresh();
@@ -88,7 +88,7 @@ export async function revertGc(ctx: Context, target: Target, outcome: Outcome): 
     if (bytes === undefined) outcome.irreversible.push(`listing ${name}: the current commit does not have it`);
     else {
       await writeListing(ctx.paths, name, new TextDecoder().decode(bytes));
-      outcome.restored.push(`listing ${name}`);
+      outcome.restored.push(`listing ${name} is back`);
     }
   }
   await revertWorkspace(ctx, target, outcome);
