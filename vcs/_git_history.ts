@@ -6,7 +6,7 @@
 
 import type { CommitInfo, HistoryCommit, StagedBlob } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
-import { heldByWorktrees } from "./_git_worktrees.ts";
+import { heldByWorktrees, lostWorktrees } from "./_git_worktrees.ts";
 import { BRANCH_PREFIX, type GitFolders, type Worktree } from "./_git_refs.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
 
@@ -26,13 +26,28 @@ export async function readHistory(git: Git, folders: GitFolders): Promise<Histor
   });
 }
 
-/** Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). */
-export async function readStaged(git: Git, worktrees: readonly Worktree[]): Promise<StagedBlob[]> {
+/**
+ * Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). That of
+ * a worktree whose folder is not there counts: once moved back, it is as it was.
+ */
+export async function readStaged(
+  git: Git,
+  folders: GitFolders,
+  worktrees: readonly Worktree[],
+): Promise<StagedBlob[]> {
   const staged: StagedBlob[] = [];
-  for (const { root } of worktrees) {
+  const places = [
+    ...worktrees.map(({ root }) => ({ root, cwd: root, at: [] })),
+    ...(await lostWorktrees(folders)).map(({ root, gitDir }) => ({
+      root,
+      cwd: gitDir,
+      at: [`--git-dir=${gitDir}`, `--work-tree=${gitDir}`],
+    })),
+  ];
+  for (const { root, cwd, at } of places) {
     const result = await git.run(
-      ["ls-files", "-z", "--stage", "--full-name", "--", ":(top,glob)**/.tether/objects/**/*.toml"],
-      { doing: `read the index of the checkout at "${root}"`, cwd: root },
+      [...at, "ls-files", "-z", "--stage", "--full-name", "--", ":(top,glob)**/.tether/objects/**/*.toml"],
+      { doing: `read the index of the checkout at "${root}"`, cwd },
     );
     for (const record of result.text().split("\0")) {
       const [, blob, path] = /^100\d{3} ([0-9a-f]+) \d\t(.*)$/s.exec(record) ?? [];

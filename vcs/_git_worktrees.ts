@@ -4,16 +4,36 @@
  * @module
  */
 
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { GitFolders } from "./_git_refs.ts";
 import { checkId } from "./object_reader.ts";
 
 /** Folders of refs that each worktree has of its own (gitrepository-layout, git-worktree "refs"). They are never packed. */
 const OWN_REFS = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
+/** A worktree that git still keeps although its folder is not where it was: moved, on a disk that is away, or deleted. */
+export interface LostWorktree {
+  /** Where its folder was. */
+  readonly root: string;
+  /** What git keeps of it: its HEAD and its index. */
+  readonly gitDir: string;
+}
+
+/** Returns the worktrees whose folder is not there. A locked one is no such: it counts like any other. */
+export async function lostWorktrees(folders: GitFolders): Promise<LostWorktree[]> {
+  const lost: LostWorktree[] = [];
+  for (const gitDir of await pathsIn(join(folders.commonDir, "worktrees"))) {
+    const link = (await textOrEmpty(join(gitDir, "gitdir"))).replace(/\n$/, "");
+    const file = link === "" ? undefined : resolve(gitDir, link);
+    if (await isThere(join(gitDir, "locked")) || file !== undefined && await isThere(file)) continue;
+    lost.push({ root: file === undefined ? gitDir : dirname(file), gitDir });
+  }
+  return lost;
+}
+
 /**
  * Returns the commits that refs of one worktree only name, and those that merges in progress are about to make parents, in
- * every worktree.
+ * every worktree; and where the HEAD of a lost one is, when it is detached.
  */
 export async function heldByWorktrees(folders: GitFolders): Promise<string[]> {
   const gitDirs = [folders.commonDir, ...await pathsIn(join(folders.commonDir, "worktrees"))];
@@ -21,7 +41,8 @@ export async function heldByWorktrees(folders: GitFolders): Promise<string[]> {
     const refs = await Promise.all(OWN_REFS.map((name) => filesBelow(join(dir, name))));
     return [join(dir, "MERGE_HEAD"), ...refs.flat()];
   }));
-  const texts = await Promise.all(files.flat().map(textOrEmpty));
+  const heads = (await lostWorktrees(folders)).map(({ gitDir }) => join(gitDir, "HEAD"));
+  const texts = await Promise.all([...files.flat(), ...heads].map(textOrEmpty));
   // A symbolic ref names another one, which is read where it is.
   return texts.flatMap((text) => text.split("\n")).filter((id) => id !== "" && !id.startsWith("ref:")).map(checkId);
 }
@@ -44,6 +65,16 @@ async function filesBelow(folder: string): Promise<string[]> {
     return path.endsWith(".lock") ? [] : [path];
   }));
   return found.flat();
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
+    throw error;
+  }
 }
 
 async function textOrEmpty(path: string): Promise<string> {

@@ -165,7 +165,7 @@ class GitAdapter implements VcsAdapter {
   }
 
   async staged(): Promise<readonly StagedBlob[]> {
-    return await readStaged(this.#git, await this.#readWorktrees());
+    return await readStaged(this.#git, this.#folders, await this.#readWorktrees());
   }
 
   commitInfos(ids: readonly string[]): Promise<readonly CommitInfo[]> {

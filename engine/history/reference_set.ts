@@ -278,6 +278,12 @@ async function readTree(root: string): Promise<{ objects: ObjectManifest[]; brok
 
 /** Manifests that are staged may be absent from commits and working files alike (L01). */
 async function addIndexes(ctx: Context, references: References, options: WithStaged): Promise<void> {
+  const there = new Set((await ctx.vcs.checkouts()).map((c) => c.root));
+  for (const lost of new Set(options.staged.map((s) => s.checkout).filter((root) => !there.has(root)))) {
+    references.notes.push(
+      `The checkout at "${lost}" is not there; what its index names counts until "git worktree prune" ends it`,
+    );
+  }
   for (const { path, blob, checkout } of options.staged) {
     // A checkout that will be at another revision will have that one's index.
     if (options.instead !== undefined && checkout === ctx.vcs.location.root) continue;
