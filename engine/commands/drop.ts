@@ -51,12 +51,25 @@ export function applyDrop(ctx: Context, plan: Plan, options: CallOptions = {}): 
   });
 }
 
-async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<DropReport> {
+/** What a drop that may be applied starts from. */
+interface Droppable {
+  readonly bookmark: string;
+  readonly commits: readonly string[];
+  readonly force: boolean;
+  /** Where the bookmark is. */
+  readonly head: string;
+}
+
+/**
+ * Checks what applying a plan checks before it writes, beyond the preconditions.
+ *
+ * @throws {TetherError} if it would be refused.
+ */
+export async function requireDroppable(ctx: Context, plan: Plan): Promise<Droppable> {
   await requireWholeHistory(ctx, "drop anything");
   await refuseConflicts(ctx);
   const bookmark = String(plan.context["bookmark"]);
   const commits = (plan.context["commits"] as readonly string[]).map(String);
-  const leave = plan.context["leave"];
   const force = plan.context["force_prune"] === true;
   const loses = plan.context["loses"];
   if (Array.isArray(loses) && loses.length > 0 && !force) {
@@ -77,6 +90,12 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
       hints: ["tether gc --prune-bookmarks"],
     });
   }
+  return { bookmark, commits, force, head };
+}
+
+async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<DropReport> {
+  const { bookmark, commits, force, head } = await requireDroppable(ctx, plan);
+  const leave = plan.context["leave"];
   options.signal?.throwIfAborted();
   const scope = await scopeOf(ctx, { bookmark, commits, leave: null });
   const pre: JsonObject = { vcs: (await ctx.position()).record, workspace: await ctx.workspaceFile.text() };

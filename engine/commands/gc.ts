@@ -10,6 +10,7 @@ import type { Context } from "../context.ts";
 import { removeListing } from "../files/listings.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf } from "../files/workspace.ts";
+import { collectReferences } from "../history/reference_set.ts";
 import {
   asError,
   messageOf,
@@ -43,6 +44,7 @@ export function gc(ctx: Context, request: GcRequest & CallOptions): Promise<GcRe
 export function applyGc(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<GcReport> {
   return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(options) }, async () => {
     await checkPlan(ctx, plan, "gc");
+    await requireUnnamed(ctx, plan);
     return await applyPlannedGc(ctx, plan, options);
   });
 }
@@ -57,15 +59,44 @@ export async function requireWholeHistory(ctx: Context, verb: string): Promise<v
   });
 }
 
+/**
+ * Checks what applying a saved plan would check before it releases anything, beyond the preconditions.
+ *
+ * @throws {TetherError} if it would be refused.
+ */
+export async function requireReleasable(ctx: Context, plan: Plan): Promise<void> {
+  await requireUnnamed(ctx, plan);
+  await requireReady(ctx, plan);
+}
+
+/** An index, another checkout or an operation may name a pin by now that nothing named: no commit shows that. */
+async function requireUnnamed(ctx: Context, plan: Plan): Promise<void> {
+  const unpins = actionsOf(plan, "unpin");
+  const listings = actionsOf(plan, "delete-listing");
+  if (unpins.length + listings.length === 0) return;
+  const references = await collectReferences(ctx);
+  const named = unpins.find((a) => references.pinIds.has(String(a.params["pin_id"]))) ??
+    listings.find((a) => references.listings.has(a.target));
+  if (named === undefined) return;
+  throw new StalePlanError(
+    `Cannot apply the plan: a manifest or an unfinished operation names "${named.target}" by now`,
+    { hints: ["tether gc"] },
+  );
+}
+
+async function requireReady(ctx: Context, plan: Plan): Promise<void> {
+  await requireWholeHistory(ctx, "release anything");
+  await refuseConflicts(ctx);
+  await preflight(ctx, plan);
+}
+
 /** Applies a checked plan with the locks held; as an operation of its own, or as the step of another. */
 export async function applyPlannedGc(
   ctx: Context,
   plan: Plan,
   options: CallOptions & { readonly parent?: string },
 ): Promise<GcReport> {
-  await requireWholeHistory(ctx, "release anything");
-  await refuseConflicts(ctx);
-  await preflight(ctx, plan);
+  await requireReady(ctx, plan);
   if (actionsOf(plan, "delete-store").length > 0) await (await wholeStores()).requireDeletable(ctx, plan);
   options.signal?.throwIfAborted();
   const run = new GcRun(ctx, plan);

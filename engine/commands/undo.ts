@@ -173,7 +173,7 @@ function requireUndoable(ctx: Context, entry: OpEntry): void {
   const refused = REFUSED[entry.command];
   if (!refused) return;
   const [why, ...hints] = refused;
-  const heads = entry.command === "promote" ? `; ${oldHeads(entry)}` : "";
+  const heads = entry.command === "promote" ? oldHeads(entry) : "";
   throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why}${heads}`, {
     code: "not-undoable",
     hints: hints.filter((hint) => !hint.startsWith(ctx.vcs.kind === "jj" ? "git " : "jj ")),
@@ -182,8 +182,8 @@ function requireUndoable(ctx: Context, entry: OpEntry): void {
 
 function oldHeads(entry: OpEntry): string {
   const heads = entry.pre["base_states"];
-  return isJsonObject(heads)
-    ? `before: ${Object.entries(heads).map(([k, s]) => `${k} ${JSON.stringify(s)}`).join(", ")}`
+  return isJsonObject(heads) && Object.keys(heads).length > 0
+    ? `; before: ${Object.entries(heads).map(([k, s]) => `${k} ${JSON.stringify(s)}`).join(", ")}`
     : "";
 }
 

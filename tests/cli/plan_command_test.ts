@@ -76,3 +76,24 @@ Deno.test("[commands 3.2] plan check refuses plans that were edited, come from e
     assert.match(ran.stderr, /the plan was edited/);
   });
 });
+
+Deno.test("[commands 5.29] plan check looks at the commits a drop would take, as applying it does", async () => {
+  await using l = await lab({ init: true });
+  await l.ok(["add", "../code", "--kind", "git"]);
+  await l.ok(["commit", "-m", "Baseline"]);
+  await l.ok(["new", "-b", "y"]);
+  await l.ok(["set", "code", "--pin", "record"]);
+  await l.ok(["commit", "-m", "On y"]);
+  await l.ok(["new", "main"]);
+  const file = l.beside("drop.json");
+  await l.ok(["drop", "y", "--plan", file]);
+  assert.match(await l.ok(["plan", "check", file]), /the plan for drop holds/);
+  await l.repo.git(["tag", "keep", "y"]);
+  const said = [];
+  for (const args of [["plan", "check", file], ["drop", "--from-plan", file]]) {
+    const { code, stdout, stderr } = await l.tether(args);
+    assert.deepEqual([code, stdout], [1, ""]);
+    said.push(stderr.match(/^error: .*/m)?.[0]);
+  }
+  assert.deepEqual(said, Array(2).fill('error: Cannot apply the plan: other commits are only on "y" now'));
+});

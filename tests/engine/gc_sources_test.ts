@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { namedStore } from "../../backends/memory/store.ts";
+import { StalePlanError } from "../../engine/model/errors.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 const MANIFEST = ".tether/objects/a.toml";
@@ -235,6 +236,30 @@ Deno.test("[L02, commands 5.22] drop leaves the commits that only another worktr
       if (name === "HEAD of a moved one") await Deno.rename(other, `${other}-moved`);
       const { abandoned } = await t.with((ds) => ds.drop("x", { dryRun: false }));
       assert.deepEqual(abandoned, []);
+      assert.equal(namedStore().find(t.system("a"))?.tags.size, 2);
+    });
+  }
+});
+
+Deno.test("[commands 5.23] a saved gc plan does not release what an index or another checkout names by now", async (test) => {
+  for (const where of ["the index", "another checkout"]) {
+    await test.step(where, async () => {
+      await using t = await tempDataset();
+      await t.addMemory("a");
+      await t.with((ds) => ds.commit({ message: "first" }));
+      t.write("a");
+      await t.with((ds) => ds.commit({ message: "second" }));
+      const commit = await t.repo.git(["rev-parse", "HEAD"]);
+      const other = where === "another checkout" ? await t.repo.worktree("other") : undefined;
+      await t.repo.git(["reset", "-q", "--hard", "HEAD~1"]);
+      if (other !== undefined) await t.repo.git(["reset", "-q", "--hard", "main"], { cwd: other });
+      const plan = await t.with((ds) => ds.plan.gc());
+      assert.equal(plan.writes.length, 1);
+      if (other === undefined) await t.repo.git(["read-tree", commit]);
+      else await t.repo.git(["restore", "--source", commit, "--", MANIFEST], { cwd: other });
+      for (const attempt of [() => t.with((ds) => ds.checkPlan(plan)), () => t.with((ds) => ds.apply(plan))]) {
+        await assert.rejects(attempt, StalePlanError);
+      }
       assert.equal(namedStore().find(t.system("a"))?.tags.size, 2);
     });
   }
