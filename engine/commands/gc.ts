@@ -20,13 +20,15 @@ import {
   StalePlanError,
   TetherError,
 } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { type Locator, sameContent } from "../model/manifest.ts";
+import { parseWorkingRef } from "../model/names.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { settle } from "../plan/settle.ts";
 import { type CallOptions, type GcReport, withJson } from "../reports.ts";
+import { isStray, whatIsAlive } from "./gc_branches.ts";
 import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -44,7 +46,7 @@ export function gc(ctx: Context, request: GcRequest & CallOptions): Promise<GcRe
 export function applyGc(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<GcReport> {
   return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(options) }, async () => {
     await checkPlan(ctx, plan, "gc");
-    await requireUnnamed(ctx, plan);
+    await requireUnneeded(ctx, plan);
     return await applyPlannedGc(ctx, plan, options);
   });
 }
@@ -65,8 +67,30 @@ export async function requireWholeHistory(ctx: Context, verb: string): Promise<v
  * @throws {TetherError} if it would be refused.
  */
 export async function requireReleasable(ctx: Context, plan: Plan): Promise<void> {
-  await requireUnnamed(ctx, plan);
+  await requireUnneeded(ctx, plan);
   await requireReady(ctx, plan);
+}
+
+/** What needs something by now that nothing needed, and that no commit shows: a saved plan may be old. */
+async function requireUnneeded(ctx: Context, plan: Plan): Promise<void> {
+  await requireUnnamed(ctx, plan);
+  await requireStray(ctx, plan);
+}
+
+/** A bookmark that was gone may be back, and a checkout may work on its branch. A plan with a scope is about one that goes. */
+async function requireStray(ctx: Context, plan: Plan): Promise<void> {
+  const branches = actionsOf(plan, "delete-branch");
+  const { scope, keep_bookmarks: keep } = plan.context;
+  if (branches.length === 0 || isJsonObject(scope)) return;
+  const alive = await whatIsAlive(ctx, { keepBookmarks: Array.isArray(keep) ? keep.map(String) : [] });
+  const used = branches.find(({ target }) => {
+    const name = parseWorkingRef(target);
+    return name !== undefined && !isStray(ctx, target, { name, alive });
+  });
+  if (used === undefined) return;
+  throw new StalePlanError(`Cannot apply the plan: branch "${used.target}" of "${used.key}" is in use by now`, {
+    hints: ["tether gc --prune-bookmarks"],
+  });
 }
 
 /** An index, another checkout or an operation may name a pin by now that nothing named: no commit shows that. */

@@ -76,7 +76,7 @@ export interface Alive {
 }
 
 /** Reads which bookmarks and branches are in use: in version control, in every live checkout, and by the user's word. */
-export async function whatIsAlive(ctx: Context, input: GcInput): Promise<Alive> {
+export async function whatIsAlive(ctx: Context, input: Pick<GcInput, "keepBookmarks" | "scope">): Promise<Alive> {
   const bookmarks = new Set([...(await ctx.vcs.bookmarks()).keys(), ...input.keepBookmarks ?? []]);
   const refs = new Set<string>();
   const workspaces = new Set<string>();
@@ -149,10 +149,10 @@ export async function judgeBranches(
 }
 
 /** A branch is stray when its bookmark is gone, or is this one and no current object uses it; never while one works on it. */
-function isStray(
+export function isStray(
   ctx: Context,
   ref: string,
-  { name, alive, scope }: Judging & { readonly name: WorkingRefName },
+  { name, alive, scope }: Pick<Judging, "alive" | "scope"> & { readonly name: WorkingRefName },
 ): boolean {
   if (alive.refs.has(ref)) return false;
   if (scope) return name.type === "bookmark" && scope.bookmarks.some((b) => bookmarkSlug(b) === name.slug);

@@ -264,3 +264,29 @@ Deno.test("[commands 5.23] a saved gc plan does not release what an index or ano
     });
   }
 });
+
+Deno.test("[commands 5.23] a saved gc plan deletes no branch whose bookmark is back, or that a checkout works on by now", async (test) => {
+  for (const back of ["the bookmark", "a checkout"]) {
+    await test.step(back, async () => {
+      await using t = await tempDataset();
+      await t.addMemory("a");
+      await t.with((ds) => ds.commit({ message: "first" }));
+      await t.with((ds) => ds.new({ bookmark: "x", eager: true }));
+      const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? assert.fail()));
+      const workspace = await t.read(".tether/workspace.toml");
+      await t.with((ds) => ds.new({ rev: "main" }));
+      await t.repo.git(["branch", "-q", "-D", "x"]);
+      const plan = await t.with((ds) => ds.plan.gc({ pruneBookmarks: true }));
+      assert.deepEqual(plan.writes.map((a) => [a.op, a.target]), [["delete-branch", ref]]);
+      if (back === "the bookmark") await t.repo.git(["branch", "x"]);
+      else {
+        const other = await t.repo.worktree("other");
+        await Deno.writeTextFile(join(other, ".tether/workspace.toml"), workspace);
+      }
+      for (const attempt of [() => t.with((ds) => ds.checkPlan(plan)), () => t.with((ds) => ds.apply(plan))]) {
+        await assert.rejects(attempt, StalePlanError);
+      }
+      assert.equal(namedStore().find(t.system("a"))?.branches.has(ref), true);
+    });
+  }
+});
