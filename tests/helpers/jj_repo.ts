@@ -6,6 +6,8 @@
 
 import { dirname, join } from "node:path";
 import { jjPath } from "../../scripts/jj.ts";
+import type { VcsAdapter } from "../../vcs/adapter.ts";
+import { detectVcs } from "../../vcs/detect.ts";
 import { isolate, plainGit, type TempRepo } from "./repo.ts";
 
 /** Whether jj is there; without it the tests that need it are ignored, which the runner counts and CI refuses. */
@@ -144,4 +146,9 @@ function isFile(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Opens what holds a folder, with the jj of the tests, which need not be on `PATH`. */
+export function detectJj(path: string): Promise<VcsAdapter> {
+  return detectVcs(path, { programs: { jj: jjPath() } });
 }

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
+import { detectJj, HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
 import { VcsError } from "../../engine/model/errors.ts";
 import type { VcsAdapter } from "../../vcs/adapter.ts";
-import { detectVcs } from "../../vcs/detect.ts";
 
 const FILES = { "tether.toml": "1", ".tether/objects/a.toml": "a" };
 const PATHS = ["tether.toml", ".tether/objects"];
@@ -30,7 +29,7 @@ for (const colocated of [true, false]) {
     async () => {
       await using repo = await tempJjRepo({ colocated, files: FILES });
       const base = await repo.id("main");
-      await using adapter = await detectVcs(repo.path);
+      await using adapter = await detectJj(repo.path);
       await repo.write("tether.toml", "2");
       await repo.jj(["status"]);
       const before = await repo.operations();
@@ -60,7 +59,7 @@ test("what the user said of the working copy stays with his edits, and tether's 
       await repo.write("notes", "1");
       await repo.jj(["describe", `--message=${said}`]);
       const before = await description(repo, "@");
-      await using adapter = await detectVcs(repo.path);
+      await using adapter = await detectJj(repo.path);
       const id = await commit(repo, adapter, `${i}+`);
       assert.equal(await description(repo, "@"), before);
       assert.equal(await description(repo, id), `to ${i}+\n`);
@@ -75,7 +74,7 @@ test("the dataset's files have no size limit, the user's keep theirs, and so do 
   const big = "#".repeat(3 << 20);
   await t.step("jj's own limit and rules", async () => {
     await using repo = await tempJjRepo({ files: FILES });
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     await repo.write(".tether/listings/l.jsonl", big);
     await repo.write("model.bin", big);
     await repo.write("small", "");
@@ -94,7 +93,7 @@ test("the dataset's files have no size limit, the user's keep theirs, and so do 
   await t.step("a user who tracks nothing by himself", async () => {
     await using repo = await tempJjRepo({ files: FILES });
     await repo.jj(["config", "set", "--repo", "snapshot.auto-track", "none()"]);
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     await repo.write("notes", "");
     await repo.write(".tether/objects/b.toml", "b");
     const id = await commit(repo, adapter, "2");
@@ -106,7 +105,7 @@ test("the dataset's files have no size limit, the user's keep theirs, and so do 
 test("a file that jj ignores fails the commit by its name, and nothing is committed [commands 5.9]", async () => {
   await using repo = await tempJjRepo({ files: { ...FILES, ".gitignore": "b.toml\n" } });
   const base = await repo.id("main");
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   await repo.write(".tether/objects/b.toml", "b");
   await repo.write(".tether/objects/c.toml", "c");
   await assert.rejects(adapter.commit({ message: "m", paths: PATHS, bookmark: "main" }), (error) => {
@@ -129,7 +128,7 @@ test("line ends that jj converts in the checkout are no edits [L15]", async () =
   await repo.jj(["new", "root()"]);
   await repo.jj(["new", "main"]);
   assert.equal(await Deno.readTextFile(join(repo.path, "tether.toml")), "a = 1\r\nb = 2\r\n");
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   assert.deepEqual(await adapter.dirty(PATHS), []);
   await repo.write("tether.toml", "a = 1\r\nb = 3\r\n");
   assert.deepEqual(await adapter.dirty(PATHS), ["tether.toml"]);
@@ -144,7 +143,7 @@ test("the commit is signed as the user configured it [formats 15.6]", async () =
   for (const [name, value] of [["behavior", "own"], ["backend", "ssh"], ["key", key]] as const) {
     await repo.jj(["config", "set", "--user", `signing.${name}`, value]);
   }
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   const id = await commit(repo, adapter, "2");
   assert.match(await repo.git(["cat-file", "commit", id]), /^gpgsig -----BEGIN SSH SIGNATURE-----/m);
 });
@@ -160,7 +159,7 @@ test("a working copy that merges, or that bears the bookmark itself, is committe
     await repo.jj(["bookmark", "set", "main", "-r", "@"]);
     await repo.jj(["new", "main", "side"]);
     const parents = [await repo.id("main"), await repo.id("side")];
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     const id = await commit(repo, adapter, "merged");
     assert.deepEqual((await adapter.commitInfos([id]))[0]?.parents, parents);
     assert.equal(await repo.id("side"), parents[1]);
@@ -171,7 +170,7 @@ test("a working copy that merges, or that bears the bookmark itself, is committe
     await repo.jj(["new", "main"]);
     await repo.write("mine", "1");
     await repo.jj(["bookmark", "set", "main", "-r", "@"]);
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     assert.deepEqual((await adapter.position()).bookmarks, ["main"]);
     const id = await commit(repo, adapter, "2");
     assert.equal(await repo.id("main"), id);
@@ -182,12 +181,12 @@ test("a working copy that merges, or that bears the bookmark itself, is committe
 test("immutable commits are refused in words, and nothing moves [commands 5.22]", async () => {
   await using repo = await tempJjRepo({ files: FILES });
   const base = await repo.id("main");
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   await adapter.createBookmark("b");
   const id = await repo.commit("next", { a: "2" }, "b");
   await repo.jj(["config", "set", "--user", 'revset-aliases."immutable_heads()"', "mine()"]);
   await repo.jj(["config", "set", "--user", 'revset-aliases."mine()"', `${id}`]);
-  await using later = await detectVcs(repo.path);
+  await using later = await detectJj(repo.path);
   const before = await repo.operations();
   for (
     const refused of [

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
+import { detectJj, HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
 import { observeSpawns } from "../../engine/io/process.ts";
 import { VcsError } from "../../engine/model/errors.ts";
-import { detectVcs } from "../../vcs/detect.ts";
 
 const MANIFEST = ".tether/objects/a.toml";
 
@@ -12,7 +11,7 @@ function test(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
 }
 
 async function historyOf(root: string): Promise<Set<string>> {
-  await using adapter = await detectVcs(root);
+  await using adapter = await detectJj(root);
   return new Set((await adapter.history()).map(({ id }) => id));
 }
 
@@ -44,7 +43,7 @@ test("history is every visible commit, whatever makes it so, and no hidden one [
     await repo.jj(["git", "push", "--bookmark", "theirs"]);
     await repo.jj(["new", "main"]);
     await repo.jj(["bookmark", "forget", "theirs"]);
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     assert.deepEqual(await adapter.remoteBookmarks("theirs"), ["origin/theirs"]);
     assert.equal((await adapter.bookmarks()).has("theirs"), false);
   });
@@ -62,14 +61,14 @@ test("history is every visible commit, whatever makes it so, and no hidden one [
     const history = await historyOf(repo.path);
     for (const [name, id] of Object.entries({ ...kept, base })) assert.ok(history.has(id), name);
     for (const id of [hidden, rewritten]) assert.equal(history.has(id), false);
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     assert.deepEqual(await adapter.vanished([hidden, rewritten, ...Object.values(kept)]), [hidden]);
   });
   await t.step("nothing that another ref or workspace reaches belongs to one bookmark alone", async () => {
     await repo.jj(["bookmark", "create", "one", "-r", kept["tag"] ?? ""]);
     await repo.jj(["bookmark", "create", "two", "-r", kept["workspace"] ?? ""]);
     await repo.jj(["bookmark", "create", "three", "-r", kept["loose"] ?? ""]);
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     for (const name of ["one", "two"]) assert.deepEqual(await adapter.exclusiveCommits(name), [], name);
     assert.deepEqual(await adapter.exclusiveCommits("three"), [kept["loose"]]);
   });
@@ -83,7 +82,7 @@ test("a commit without a change id in it is still known by its change [commands 
   assert.doesNotMatch(await repo.git(["cat-file", "commit", gone]), /^change-id /m);
   await repo.jj(["describe", rewritten, "--message=after"]);
   await repo.jj(["abandon", gone]);
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   assert.deepEqual(await adapter.vanished([gone, rewritten]), [gone]);
 });
 
@@ -98,7 +97,7 @@ test("a divergent change is no revision, each of its commits is, and both are hi
     "\n",
   );
   assert.equal(both.length, 2);
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   await assert.rejects(adapter.resolve(change), (error) => error instanceof VcsError && error.code === "no-revision");
   assert.deepEqual(await Promise.all(both.map((commit) => adapter.resolve(commit))), both);
   const history = new Set((await adapter.history()).map((commit) => commit.id));
@@ -112,7 +111,7 @@ test("a conflicted bookmark has no commit, is no revision, and all its targets a
   const [operation = ""] = await repo.operations();
   for (const target of targets) await repo.jj(["bookmark", "set", "main", "-r", target, `--at-op=${operation}`]);
   await repo.jj(["status"]);
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   assert.equal((await adapter.bookmarks()).get("main"), null);
   await assert.rejects(adapter.resolve("main"), (error) => {
     assert.ok(error instanceof VcsError && error.code === "no-revision");
@@ -148,7 +147,7 @@ for (const colocated of [true, false]) {
       await repo.jj(["new", "main"]);
       const other = await repo.workspace("side");
       for (const root of [repo.path, other]) {
-        await using adapter = await detectVcs(root);
+        await using adapter = await detectJj(root);
         const children: string[] = [];
         const stop = observeSpawns((program, args) => children.push(`${program} ${args.join(" ")}`));
         try {
@@ -172,7 +171,7 @@ for (const colocated of [true, false]) {
       await repo.jj(["new", conflicted]);
       await repo.jj(["restore", "--from", "main", ".tether"]);
       await repo.jj(["new", "main"]);
-      await using adapter = await detectVcs(repo.path);
+      await using adapter = await detectJj(repo.path);
       assert.deepEqual(await adapter.conflicts(), []);
     },
   );
@@ -181,8 +180,8 @@ for (const colocated of [true, false]) {
 test("a working copy is stale only when what it stands on changed, in every workspace [L17]", async () => {
   await using repo = await tempJjRepo({ files: { a: "1" } });
   const other = await repo.workspace("side");
-  await using here = await detectVcs(repo.path);
-  await using there = await detectVcs(other);
+  await using here = await detectJj(repo.path);
+  await using there = await detectJj(other);
   const blocked = async (): Promise<readonly (string | undefined)[]> => {
     const found = [];
     for (const adapter of [here, there]) {
@@ -210,7 +209,7 @@ test("workspaces: one whose folder is gone is none, one that jj forgot is refuse
   await using repo = await tempJjRepo({ files: { a: "1" } });
   const [kept, gone] = [await repo.workspace("kept"), await repo.workspace("gone")];
   await Deno.remove(gone, { recursive: true });
-  await using adapter = await detectVcs(repo.path);
+  await using adapter = await detectJj(repo.path);
   assert.deepEqual((await adapter.checkouts()).map((c) => c.root).toSorted(), [repo.path, kept].toSorted());
   await adapter.forgetCheckout(kept);
   assert.deepEqual((await adapter.checkouts()).map((c) => c.root), [repo.path]);
@@ -218,7 +217,7 @@ test("workspaces: one whose folder is gone is none, one that jj forgot is refuse
   await assert.rejects(adapter.forgetCheckout(kept), /jj knows none there/);
   await assert.rejects(adapter.tracked(["a"], kept), VcsError);
   await assert.rejects(async () => {
-    await using forgotten = await detectVcs(kept);
+    await using forgotten = await detectJj(kept);
     await forgotten.position();
   }, VcsError);
 });
@@ -234,7 +233,7 @@ test("a repository over a truncated clone says so, with commands that work on it
       assert.ok((await new Deno.Command("git", { args: git }).output()).success);
       const init = ["git", "init", ...colocated ? ["--colocate"] : [`--git-repo=${store}`], clone];
       await repo.jj(init, { cwd: repo.outer });
-      await using adapter = await detectVcs(clone);
+      await using adapter = await detectJj(clone);
       const found = await adapter.completeness();
       assert.ok(!found.complete);
       assert.match(found.reason, /shallow/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
+import { detectJj, HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
 import { jjPath } from "../../scripts/jj.ts";
 import { VcsError } from "../../engine/model/errors.ts";
 import type { VcsAdapter } from "../../vcs/adapter.ts";
@@ -117,7 +117,7 @@ for (const place of ["user", "repository"] as const) {
     await repo.jj(["bookmark", "create", "other", "-r", "main"]);
     await repo.write("notes", "mine");
     await repo.jj(["status"]);
-    await using plain = await detectVcs(repo.path);
+    await using plain = await detectJj(repo.path);
     const expected = await readEverything(plain);
     const config = place === "user"
       ? join(Deno.env.get("XDG_CONFIG_HOME") ?? "", "jj/config.toml")
@@ -126,7 +126,7 @@ for (const place of ["user", "repository"] as const) {
     await Deno.writeTextFile(config, hostileSettings(program));
     try {
       const before = await repo.operations();
-      await using adapter = await detectVcs(repo.path);
+      await using adapter = await detectJj(repo.path);
       assert.deepEqual(await readEverything(adapter), expected);
       assert.deepEqual(await repo.operations(), before);
       await repo.write("tether.toml", "2");
@@ -158,7 +158,7 @@ test("settings that jj itself cannot read are said so, and nothing is written", 
   await Deno.mkdir(join(config, ".."), { recursive: true });
   await Deno.writeTextFile(config, "[ui\n");
   try {
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     assert.equal((await adapter.bookmarks()).get("main"), base, "reads need no settings");
     await repo.write("tether.toml", "2");
     await assert.rejects(adapter.commit({ message: "m", paths: PATHS, bookmark: "main" }), (error) => {
@@ -191,7 +191,7 @@ test("variables that name another repository, operation or author's tool change 
   for (const [name, value] of Object.entries(variables)) Deno.env.set(name, value);
   let id;
   try {
-    await using adapter = await detectVcs(repo.path);
+    await using adapter = await detectJj(repo.path);
     assert.equal(adapter.location.root, repo.path);
     await readEverything(adapter);
     await repo.write("tether.toml", "2");
@@ -212,7 +212,7 @@ test("reads change no file of the repository or the checkout, and leave no opera
       await repo.write("tether.toml", "2");
       await repo.write("untracked", "1");
       const before = await everyFile(repo.outer);
-      await using adapter = await detectVcs(repo.path);
+      await using adapter = await detectJj(repo.path);
       await readEverything(adapter);
       adapter.refresh();
       await readEverything(adapter);
