@@ -81,6 +81,8 @@ async function work(): Promise<void> {
 async function run(job: Job): Promise<{ code: number; counts: Counts; text: string }> {
   // Examples leave their folders behind, and so does a test that was killed.
   const temporary = await Deno.makeTempDir({ prefix: "tether-" });
+  // Some tests go on as an unprivileged user, who must get through to their files.
+  await Deno.chmod(temporary, 0o755);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--quiet", ...job.args, ...flags],
     env: { TMPDIR: temporary },

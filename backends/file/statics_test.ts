@@ -31,7 +31,7 @@ Deno.test("[backends 3.1] an object store is refused by every call, in words", a
     for (const call of calls) {
       await assert.rejects(async () => await call(), (error) => {
         assert.ok(error instanceof CapabilityError, String(error));
-        return error.message.includes(`"${uri}"`) && error.message.includes("object stores");
+        return error.message.includes(`"${uri}"`) && error.message.includes("reaches local paths only");
       });
     }
     assert.deepEqual(backend.identity(locator), locator);

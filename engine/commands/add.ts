@@ -11,7 +11,7 @@ import { canonicalUri, isInside, localPath } from "../io/paths.ts";
 import { operands } from "../io/shell.ts";
 import { storeOf } from "../kinds.ts";
 import { ConfigError, InvalidLocatorError, messageOf } from "../model/errors.ts";
-import type { Json } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import { checkNewKey, derivedKey, windowsProblem } from "../model/keys.ts";
 import { type Locator, locatorText, type ObjectManifest, type Policy } from "../model/manifest.ts";
 import { editManifests } from "../plan/edit.ts";
@@ -180,7 +180,7 @@ export function withoutKey(ctx: Context, key: string, options: { readonly workin
 function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions): Locator {
   const { key } = options;
   if (key !== undefined) refuseTokenKey(key);
-  const at = options.at === undefined ? {} : { at: options.at };
+  const at: JsonObject = options.at === undefined ? {} : { at: options.at };
   refuseSecrets({ ...options.locator, ...at }, { kind: statics.kind, doing: "register" });
   if (options.at !== undefined) {
     if (options.at.trim() === "") {
