@@ -6,14 +6,13 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { Plan } from "../engine/plan/plan.ts";
 import type { DropReport } from "../engine/reports.ts";
 import type { Context } from "./context.ts";
 import { gcLines } from "./gc.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
-import { onlyShows, runPlanned } from "./plans.ts";
+import { onlyShows, requireAbout, runPlanned } from "./plans.ts";
 import { lines, short } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -58,23 +57,13 @@ export function define(command: Command, context: Context): void {
           run: () => dataset.drop(bookmark, { ...options, dryRun: false }),
           plan: () => dataset.plan.drop({ ...options, bookmark }),
           apply: (plan) => {
-            requireBookmark(name, plan);
+            requireAbout(name, [String(plan.context["bookmark"])], { doing: "drop", command: "drop" });
             return dataset.apply(plan, context.call);
           },
           notApplied: "(not applied: --no-dry-run does it)",
           view: dropLines,
         }));
     });
-}
-
-/** Refuses a bookmark beside a saved plan unless it is the plan's. */
-function requireBookmark(name: string | undefined, plan: Plan): void {
-  const planned = String(plan.context["bookmark"]);
-  if (name === undefined || name === planned) return;
-  throw new ConfigError(`Cannot drop "${name}": the plan is about "${planned}"`, {
-    code: "selection",
-    hints: ["tether drop --from-plan FILE"],
-  });
 }
 
 /** Returns the human form of an applied drop. */

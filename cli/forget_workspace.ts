@@ -6,14 +6,12 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import type { ForgetReport } from "../engine/commands/forget.ts";
-import { ConfigError } from "../engine/model/errors.ts";
-import type { Plan } from "../engine/plan/plan.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
-import { runPlanned } from "./plans.ts";
-import { lines } from "./render.ts";
+import { requireAbout, runPlanned } from "./plans.ts";
+import { failures, lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -45,22 +43,13 @@ export function define(command: Command, context: Context): void {
           run: () => dataset.forgetWorkspace(id, context.call),
           plan: () => dataset.plan.forgetWorkspace(id),
           apply: (plan) => {
-            requireWorkspace(id, plan);
+            const planned = String(plan.context["workspace"]);
+            requireAbout(id, [planned.slice(0, 8), planned], { doing: "forget", command: "forget-workspace" });
             return dataset.apply(plan, context.call);
           },
           view: forgetLines,
         }));
     });
-}
-
-/** Refuses an id beside a saved plan unless it is the plan's. */
-function requireWorkspace(id: string | undefined, plan: Plan): void {
-  const planned = String(plan.context["workspace"]);
-  if (id === undefined || id === planned || id === planned.slice(0, 8)) return;
-  throw new ConfigError(`Cannot forget "${id}": the plan is about "${planned.slice(0, 8)}"`, {
-    code: "selection",
-    hints: ["tether forget-workspace --from-plan FILE"],
-  });
 }
 
 /** Returns the human form of a forget report. */
@@ -71,10 +60,6 @@ export function forgetLines(report: ForgetReport): Line[] {
       ...report.removedFiles.map((file) => `  deleted ${file}`),
       ...(report.vcs === null ? [] : [`  ${report.vcs}`]),
     ]),
-    ...Object.entries(report.failed).map(([file, why]): Line => ({
-      text: `FAILED ${file}: ${why}`,
-      to: "err",
-      style: "red",
-    })),
+    ...failures(report.failed),
   ];
 }

@@ -13,7 +13,7 @@ import type { CommandHelp } from "./help.ts";
 import { collect, given, TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
 import { onlyShows, runPlanned } from "./plans.ts";
-import { lines } from "./render.ts";
+import { failures, lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -121,10 +121,6 @@ export function gcLines(report: GcReport): Line[] {
     ...(report.forgottenStores.length > 0 ? [`forgotten stores: ${report.forgottenStores.join(", ")}`] : []),
     ...(report.deletedListings.length > 0 ? [`deleted listings: ${report.deletedListings.length}`] : []),
   ];
-  const failed = Object.entries(report.failed).map(([what, why]): Line => ({
-    text: `FAILED ${what}: ${why}`,
-    to: "err",
-    style: "red",
-  }));
+  const failed = failures(report.failed);
   return [...lines(text.length > 0 || failed.length > 0 ? text : ["nothing to release"]), ...failed];
 }

@@ -77,6 +77,19 @@ export function onlyShows(flags: PlanFlags): boolean {
   });
 }
 
+/** Refuses what is named beside a saved plan unless it is what the plan is about, by any of its names. */
+export function requireAbout(
+  named: string | undefined,
+  planned: readonly [shown: string, ...others: string[]],
+  { doing, command }: { readonly doing: string; readonly command: PlanCommand },
+): void {
+  if (named === undefined || planned.includes(named)) return;
+  throw new ConfigError(`Cannot ${doing} "${named}": the plan is about "${planned[0]}"`, {
+    code: "selection",
+    hints: [`tether ${command} --from-plan FILE`],
+  });
+}
+
 /** Refuses keys beside a saved plan unless they name what the plan is about. */
 export function requireSame(keys: readonly string[], planned: Iterable<string>, command: PlanCommand): void {
   const about = new Set(planned);

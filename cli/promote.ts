@@ -12,7 +12,7 @@ import type { CommandHelp } from "./help.ts";
 import { given, oneOf, selectors, TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
 import { runPlanned } from "./plans.ts";
-import { hint, lines, short } from "./render.ts";
+import { failures, hint, lines, short } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -77,11 +77,7 @@ export function promoteLines(report: PromoteReport, trunk: string): Line[] {
     ...(report.trunkMoved === null ? [] : [`${trunk} -> ${short(report.trunkMoved)}`]),
     ...(report.trunkHeld === null ? [] : [`${trunk} stayed: ${report.trunkHeld}`]),
   ];
-  const failed = Object.entries(report.failed).map(([key, why]): Line => ({
-    text: `FAILED ${key}: ${why}`,
-    to: "err",
-    style: "red",
-  }));
+  const failed = failures(report.failed);
   return [
     ...lines(landed.length + failed.length > 0 ? landed : ["nothing to promote"]),
     ...failed,

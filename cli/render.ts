@@ -51,6 +51,11 @@ export function lines(texts: Iterable<string>): Line[] {
   return [...texts].map((text) => ({ text }));
 }
 
+/** Returns a red line on standard error for each thing that failed, with the reason. */
+export function failures(failed: Readonly<Record<string, string>>): Line[] {
+  return Object.entries(failed).map(([what, why]) => ({ text: `FAILED ${what}: ${why}`, to: "err", style: "red" }));
+}
+
 /** Returns a line of advice on standard error. */
 export function hint(text: string): Line {
   return { text: `hint: ${text}`, to: "err" };

@@ -11,7 +11,7 @@ import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";
 import { requireSame, runPlanned } from "./plans.ts";
-import { lines } from "./render.ts";
+import { failures, lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -89,10 +89,6 @@ export function repairLines(report: RepairReport): Line[] {
       ...Object.entries(report.reforked).map(([key, ref]) => `  reforked ${key} -> ${ref}`),
       ...report.notes,
     ]),
-    ...Object.entries(report.failed).map(([ref, why]): Line => ({
-      text: `FAILED ${ref}: ${why}`,
-      to: "err",
-      style: "red",
-    })),
+    ...failures(report.failed),
   ];
 }

@@ -11,7 +11,7 @@ import type { CommandHelp } from "./help.ts";
 import { given, TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
 import { runPlanned } from "./plans.ts";
-import { counted, lines, short } from "./render.ts";
+import { counted, failures, lines, short } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -59,10 +59,6 @@ export function upgradeLines(report: UpgradeReport): Line[] {
       ...(vcsCommit === null ? [] : [`committed ${short(vcsCommit)}`]),
       ...report.notes,
     ]),
-    ...Object.entries(failed).map(([what, why]): Line => ({
-      text: `FAILED ${what}: ${why}`,
-      to: "err",
-      style: "red",
-    })),
+    ...failures(failed),
   ];
 }

@@ -119,7 +119,8 @@ async function operationInProgress(gitDir: string): Promise<Blocked | undefined>
   return reason === undefined || hints === undefined ? undefined : { detachedOnly: false, reason, hints };
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Tells whether anything lies at a path, a link that leads nowhere included. */
+export async function exists(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);
     return true;

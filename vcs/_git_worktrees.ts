@@ -5,7 +5,7 @@
  */
 
 import { dirname, join, resolve } from "node:path";
-import type { GitFolders } from "./_git_refs.ts";
+import { exists, type GitFolders } from "./_git_refs.ts";
 import { checkId } from "./object_reader.ts";
 
 /** Folders of refs that each worktree has of its own (gitrepository-layout, git-worktree "refs"). They are never packed. */
@@ -25,7 +25,7 @@ export async function lostWorktrees(folders: GitFolders): Promise<LostWorktree[]
   for (const gitDir of await pathsIn(join(folders.commonDir, "worktrees"))) {
     const link = (await textOrEmpty(join(gitDir, "gitdir"))).replace(/\n$/, "");
     const file = link === "" ? undefined : resolve(gitDir, link);
-    if (await isThere(join(gitDir, "locked")) || file !== undefined && await isThere(file)) continue;
+    if (await exists(join(gitDir, "locked")) || file !== undefined && await exists(file)) continue;
     lost.push({ root: file === undefined ? gitDir : dirname(file), gitDir });
   }
   return lost;
@@ -65,16 +65,6 @@ async function filesBelow(folder: string): Promise<string[]> {
     return path.endsWith(".lock") ? [] : [path];
   }));
   return found.flat();
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
-    throw error;
-  }
 }
 
 async function textOrEmpty(path: string): Promise<string> {

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { type BackendError, InvalidLocatorError, RefConflictError } from "../../engine/model/errors.ts";
+import type { BackendError } from "../../engine/model/errors.ts";
 import { resolveExisting } from "../../engine/io/paths.ts";
+import { keptStore, notOwned, placeTaken } from "../storage/created.ts";
 import { fsError, isAlreadyExists, isNotFound } from "../storage/fs_error.ts";
 import { basename, dirname } from "node:path";
 import { join, OWNER_MARKER } from "./_walk.ts";
@@ -20,12 +21,12 @@ const MAX_MARKER = 256;
  */
 export async function createFolder(path: string, owner: string): Promise<void> {
   const leaf = unresolvedLeaf(path);
-  if (await lstat(leaf)) throw existsAlready(leaf);
+  if (await lstat(leaf)) throw placeTaken(leaf, "file");
   try {
     await Deno.mkdir(dirname(leaf), { recursive: true });
     await Deno.mkdir(leaf);
   } catch (error) {
-    if (isAlreadyExists(error)) throw existsAlready(leaf);
+    if (isAlreadyExists(error)) throw placeTaken(leaf, "file");
     throw fsError(error, { kind: "file", action: "create", path: leaf, access: "write" });
   }
   try {
@@ -71,10 +72,8 @@ export async function deleteFolder(path: string, owner: string): Promise<void> {
     throw fsError(new Deno.errors.NotFound(), { kind: "file", action: "delete", path: leaf, access: "write" });
   }
   if (!info.isDirectory) throw refused(leaf, info.isSymlink ? "it is a symbolic link" : "it is no folder");
-  const found = await readOwner(leaf);
-  if (found !== owner) {
-    throw refused(leaf, found === undefined ? "it has no owner marker" : `it belongs to dataset "${found}"`);
-  }
+  const foreign = notOwned(await readOwner(leaf), owner);
+  if (foreign !== undefined) throw refused(leaf, foreign);
   const other = await firstOther(leaf);
   if (other !== undefined) throw refused(leaf, `it holds "${other}"`);
   await removeMarked(leaf, owner);
@@ -127,14 +126,6 @@ function unresolvedLeaf(path: string): string {
   return join(resolveExisting(dirname(trimmed)), name);
 }
 
-function existsAlready(path: string): BackendError {
-  return new InvalidLocatorError(`Cannot create "${path}": something is there already`, {
-    kind: "file",
-    hints: ["Register what is there without --create, or choose another path"],
-    details: { path },
-  });
-}
-
 function refused(path: string, why: string): BackendError {
-  return new RefConflictError(`Cannot delete "${path}": ${why}`, { kind: "file", details: { path } });
+  return keptStore(path, { kind: "file", why });
 }

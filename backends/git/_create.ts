@@ -6,8 +6,9 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError, InvalidLocatorError, RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { BackendError, type RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
 import { deleteFolderAside, leafOf, lstatOf } from "../storage/aside.ts";
+import { keptStore, notOwned, placeTaken } from "../storage/created.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { dirname, join } from "node:path";
 import type { Git } from "./_program.ts";
@@ -78,13 +79,13 @@ export async function createRepo(
 
 async function makeFolder(address: Address): Promise<void> {
   const leaf = leafOf(address.path);
-  if (await lstatOf(leaf)) throw taken(address);
+  if (await lstatOf(leaf)) throw placeTaken(address.path, KIND);
   try {
     await Deno.mkdir(dirname(leaf), { recursive: true });
     // Not recursive: the system itself refuses what appeared meanwhile.
     await Deno.mkdir(leaf);
   } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) throw taken(address);
+    if (error instanceof Deno.errors.AlreadyExists) throw placeTaken(address.path, KIND);
     throw fsError(error, { kind: KIND, action: "create", path: leaf, access: "write" });
   }
 }
@@ -189,10 +190,8 @@ export async function deleteRepo(git: Git, repo: Repo, options: Op & { readonly 
 
 async function requireEmpty(git: Git, repo: Repo, options: Op & { readonly owner: string }): Promise<void> {
   const { owner, ...op } = options;
-  const found = await readOwner(git, repo, op);
-  if (found !== owner) {
-    throw refused(repo, found === undefined ? "it has no owner marker" : `it belongs to dataset "${found}"`);
-  }
+  const foreign = notOwned(await readOwner(git, repo, op), owner);
+  if (foreign !== undefined) throw refused(repo, foreign);
   const held = await whatElse(git, repo, op);
   if (held !== undefined) throw refused(repo, `it holds ${held}`);
 }
@@ -207,14 +206,6 @@ async function namesIn(folder: string): Promise<string[]> {
   return names;
 }
 
-function taken(address: Address): InvalidLocatorError {
-  return new InvalidLocatorError(`Cannot create "${address.path}": something is there already`, {
-    kind: KIND,
-    hints: ["Register what is there without --create, or choose another path"],
-    details: { path: address.path },
-  });
-}
-
 function refused(repo: Repo, why: string): RefConflictError {
-  return new RefConflictError(`Cannot delete "${repo.path}": ${why}`, { kind: KIND, details: { path: repo.path } });
+  return keptStore(repo.path, { kind: KIND, why });
 }

@@ -5,9 +5,10 @@
  */
 
 import type { Op } from "../backend.ts";
-import { InvalidLocatorError, RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { type RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
 import { parsePinRef } from "../../engine/model/names.ts";
 import { asideOf, deleteFolderAside, leafOf, lstatOf } from "../storage/aside.ts";
+import { keptStore, notOwned, placeTaken } from "../storage/created.ts";
 import { fsError } from "../storage/fs_error.ts";
 import { LOCK_FILE } from "../storage/folder_lock.ts";
 import { LocalStorage } from "../storage/local.ts";
@@ -81,11 +82,7 @@ export async function createRepository(folder: Folder, options: Op & { readonly 
 
 async function requireFree(spelled: string): Promise<void> {
   if (await lstatOf(leafOf(spelled)) === undefined) return;
-  throw new InvalidLocatorError(`Cannot create "${spelled}": something is there already`, {
-    kind: KIND,
-    hints: ["Register what is there without --create, or choose another path"],
-    details: { path: spelled },
-  });
+  throw placeTaken(spelled, KIND);
 }
 
 /** Adds the marker to the object by which a repository begins to exist: there is no moment without it. */
@@ -160,13 +157,13 @@ async function whyKept(
   options: Op & { readonly owner: string; readonly folder: string },
 ): Promise<string | undefined> {
   const { owner, folder, ...op } = options;
-  const found = await readOwner(store, op);
-  if (found !== owner) return found === undefined ? "it has no owner marker" : `it belongs to dataset "${found}"`;
+  const foreign = notOwned(await readOwner(store, op), owner);
+  if (foreign !== undefined) return foreign;
   for await (const { name } of Deno.readDir(folder)) if (!LAYOUT.has(name)) return `it holds "${name}"`;
   const held = await whatElse(store, op);
   return held === undefined ? undefined : `it holds ${held}`;
 }
 
 function refused(spelled: string, why: string): RefConflictError {
-  return new RefConflictError(`Cannot delete "${spelled}": ${why}`, { kind: KIND, details: { path: spelled } });
+  return keptStore(spelled, { kind: KIND, why });
 }

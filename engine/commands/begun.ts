@@ -6,7 +6,7 @@
  */
 
 import type { Context } from "../context.ts";
-import type { OpEntry } from "../files/journal.ts";
+import { type OpEntry, planActions, planContext } from "../files/journal.ts";
 import { isJsonObject, jsonEqual, type JsonObject } from "../model/json.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { begunBefore } from "./unfinished.ts";
@@ -23,7 +23,7 @@ export class Begun {
   static async find(ctx: Context, plan: Plan, fields: readonly string[]): Promise<Begun> {
     const alike = (e: OpEntry): boolean =>
       e.command === plan.command &&
-      fields.every((field) => jsonEqual(contextOf(e)[field] ?? null, plan.context[field] ?? null));
+      fields.every((field) => jsonEqual(planContext(e.plan)[field] ?? null, plan.context[field] ?? null));
     return new Begun(await begunBefore(ctx, alike));
   }
 
@@ -34,7 +34,7 @@ export class Begun {
 
   /** The bookmark that they made; `null` for none. */
   get bookmark(): string | null {
-    const context = this.#entries.map(contextOf).find((c) => c["create"] === true);
+    const context = this.#entries.map((e) => planContext(e.plan)).find((c) => c["create"] === true);
     return context === undefined ? null : String(context["bookmark"]);
   }
 
@@ -57,18 +57,9 @@ export class Begun {
   }
 
   #planned(found: Action, is: (params: JsonObject) => boolean): boolean {
-    return this.#entries.some((entry) => {
-      const actions = entry.plan?.["actions"];
-      return Array.isArray(actions) &&
-        actions.filter(isJsonObject).some((a) =>
-          a["op"] === "fork" && a["key"] === found.key && a["target"] === found.target && isJsonObject(a["params"]) &&
-          is(a["params"])
-        );
-    });
+    return this.#entries.flatMap((entry) => planActions(entry.plan)).some((a) =>
+      a["op"] === "fork" && a["key"] === found.key && a["target"] === found.target && isJsonObject(a["params"]) &&
+      is(a["params"])
+    );
   }
-}
-
-function contextOf(entry: OpEntry): JsonObject {
-  const context = entry.plan?.["context"];
-  return isJsonObject(context) ? context : {};
 }

@@ -6,9 +6,10 @@
  */
 
 import type { Context } from "../context.ts";
+import { planContext } from "../files/journal.ts";
 import { operands } from "../io/shell.ts";
 import { messageOf, MultiObjectError, StalePlanError, TetherError } from "../model/errors.ts";
-import { isJsonObject, type JsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";
@@ -34,9 +35,8 @@ export function drop(ctx: Context, request: DropRequest & CallOptions): Promise<
 async function finishLeaving(ctx: Context, bookmark: string): Promise<void> {
   if (ctx.workspace.bookmark !== bookmark) return;
   for (const { id, command, plan } of await unfinished(ctx)) {
-    const context = plan?.["context"];
-    if (command !== "drop" || !isJsonObject(context) || context["bookmark"] !== bookmark) continue;
-    const { leave } = context;
+    const { bookmark: dropped, leave } = planContext(plan);
+    if (command !== "drop" || dropped !== bookmark) continue;
     if (typeof leave !== "string" || !(await ctx.position()).bookmarks.includes(leave)) continue;
     await newWithin(ctx, { rev: leave }, id);
     return;

@@ -124,21 +124,19 @@ export async function applyPlannedGc(
   if (actionsOf(plan, "delete-store").length > 0) await (await wholeStores()).requireDeletable(ctx, plan);
   options.signal?.throwIfAborted();
   const run = new GcRun(ctx, plan);
-  if (!plan.isEmpty) {
+  const spec = { command: "gc", plan, ...(options.parent === undefined ? {} : { parent: options.parent }) };
+  if (plan.isEmpty) {
+    await settle(ctx, spec);
+  } else {
     await seedPinnedIndex(ctx);
     const pre = { workspace: await ctx.workspaceFile.text() };
-    const spec = { command: "gc", plan, pre, ...(options.parent === undefined ? {} : { parent: options.parent }) };
-    await operate(ctx, spec, {
+    await operate(ctx, { ...spec, pre }, {
       async run(op) {
         await run.apply(op, options);
         return { result: run.result(), value: undefined, failures: run.failed.values() };
       },
     });
-  } else {await settle(ctx, {
-      command: "gc",
-      plan,
-      ...(options.parent === undefined ? {} : { parent: options.parent }),
-    });}
+  }
   const report = run.report();
   if (run.failed.size === 0) return report;
   throw new MultiObjectError(

@@ -6,8 +6,8 @@
 
 import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
+import { planContext } from "../files/journal.ts";
 import { ConfigError, StaleWorkingCopyError, VcsError } from "../model/errors.ts";
-import { isJsonObject } from "../model/json.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import { bookmarkSlug, workingRefName } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
@@ -216,8 +216,8 @@ async function toNewBookmark(ctx: Context, name: string, rev: string | undefined
 /** Whether creating this bookmark was interrupted: then the same command goes on, wherever it was (L37). */
 async function wasBegun(ctx: Context, name: string, rev: string | undefined): Promise<boolean> {
   return (await unfinished(ctx)).some(({ command, plan }) => {
-    const context = plan?.["context"];
-    return command === "new" && isJsonObject(context) && context["create"] === true && context["bookmark"] === name &&
+    const context = planContext(plan);
+    return command === "new" && context["create"] === true && context["bookmark"] === name &&
       context["rev"] === (rev ?? null);
   });
 }

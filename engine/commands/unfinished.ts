@@ -8,7 +8,7 @@
  */
 
 import type { Context } from "../context.ts";
-import type { OpEntry } from "../files/journal.ts";
+import { type OpEntry, planActions, planContext } from "../files/journal.ts";
 import { entryOf, parseWorkspace, type WorkspaceState } from "../files/workspace.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
@@ -45,9 +45,7 @@ export async function withUnfinished(ctx: Context, standing: Standing): Promise<
   const { workspace, objects } = standing;
   const baseStates: Record<string, State> = { ...workspace.baseStates };
   for (const entry of await ctx.journal.read()) {
-    const states = entry.plan?.["context"];
-    const planned = isJsonObject(states) ? states["states"] : undefined;
-    if (entry.status !== "started" || !["commit", "pull"].includes(entry.command) || !isJsonObject(planned)) continue;
+    if (entry.status !== "started" || !isCommit(entry)) continue;
     const before = workspaceOf(entry.pre["workspace"]);
     if (!before) continue;
     for (const key of stale) {
@@ -57,7 +55,7 @@ export async function withUnfinished(ctx: Context, standing: Standing): Promise<
       // Only while the branch is the one that commit read, and nothing was decided about it since.
       if (entryOf(before.workingRefs, key) !== entryOf(workspace.workingRefs, key)) continue;
       if (!same(entryOf(before.baseStates, key), entryOf(workspace.baseStates, key))) continue;
-      const state = entryOf(planned, key);
+      const state = entryOf(statesOf(entry), key);
       if (object?.state && isJsonObject(state) && same(state, object.state)) baseStates[key] = object.state;
     }
   }
@@ -159,23 +157,13 @@ function isCommit(entry: OpEntry): boolean {
   return entry.command === "commit" || entry.command === "pull";
 }
 
-function contextOf(entry: OpEntry): JsonObject {
-  const context = entry.plan?.["context"];
-  return isJsonObject(context) ? context : {};
-}
-
 function statesOf(entry: OpEntry): JsonObject {
-  const { states } = contextOf(entry);
+  const { states } = planContext(entry.plan);
   return isJsonObject(states) ? states : {};
 }
 
-function actionsOf(entry: OpEntry): JsonObject[] {
-  const actions = entry.plan?.["actions"];
-  return Array.isArray(actions) ? actions.filter(isJsonObject) : [];
-}
-
 function recordingOf(entry: OpEntry): JsonObject[] {
-  return actionsOf(entry).filter((a) => a["op"] === "pin" || a["op"] === "record");
+  return planActions(entry.plan).filter((a) => a["op"] === "pin" || a["op"] === "record");
 }
 
 function paramsOf(action: JsonObject): JsonObject {
@@ -184,13 +172,13 @@ function paramsOf(action: JsonObject): JsonObject {
 
 /** Returns the command that finishes an interrupted operation. */
 export function finishing(entry: OpEntry): string {
-  const context = contextOf(entry);
+  const context = planContext(entry.plan);
   const named = (...values: unknown[]): string[] => values.filter((v) => typeof v === "string" && v !== "") as string[];
   const flag = (name: string): string[] => context[name] === true ? [`--${name.replaceAll("_", "-")}`] : [];
   const command = (words: readonly string[], positional: readonly string[] = []): string =>
     ["tether", ...words, ...(positional.length > 0 ? [operands(positional)] : [])].join(" ");
   const keys = Array.isArray(context["keys"]) ? context["keys"].map(String) : [];
-  const acted = [...new Set(actionsOf(entry).flatMap((a) => named(a["key"])))];
+  const acted = [...new Set(planActions(entry.plan).flatMap((a) => named(a["key"])))];
   switch (entry.command) {
     case "commit":
       return command(["commit", "-m", shellQuote(named(context["message"])[0] ?? "MESSAGE")], keys);

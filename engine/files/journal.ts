@@ -197,7 +197,7 @@ export function inFlightPinIds(entries: readonly OpEntry[]): Set<string> {
   const ids = new Set<string>();
   for (const entry of entries) {
     if (entry.status !== "started") continue;
-    for (const action of planActions(entry)) {
+    for (const action of planActions(entry.plan)) {
       const id = asObject(action["params"])["pin_id"];
       if (isPinning(action["op"]) && typeof id === "string") ids.add(id);
     }
@@ -228,7 +228,7 @@ export function seedPins(entries: readonly OpEntry[]): SeededPin[] {
       for (const id of pinIdsOf(step)) {
         if (step["action"] === "unpin") pins.delete(id);
         else if (made) {
-          const action = planActions(entry).find((a) => asObject(a["params"])["pin_id"] === id);
+          const action = planActions(entry.plan).find((a) => asObject(a["params"])["pin_id"] === id);
           const key = asText(step["key"]) ?? asText(action?.["key"]) ?? "";
           pins.set(id, { pinId: id, kind: asText(action?.["kind"]) ?? "", key });
         }
@@ -238,8 +238,14 @@ export function seedPins(entries: readonly OpEntry[]): SeededPin[] {
   return [...pins.values()];
 }
 
-function planActions(entry: OpEntry): JsonObject[] {
-  const actions = entry.plan?.["actions"];
+/** Returns what a journaled plan was made for; empty where the entry has none. */
+export function planContext(plan: OpEntry["plan"]): JsonObject {
+  return asObject(plan?.["context"]);
+}
+
+/** Returns the actions of a journaled plan; none where the entry has none. */
+export function planActions(plan: OpEntry["plan"]): JsonObject[] {
+  const actions = plan?.["actions"];
   return Array.isArray(actions) ? actions.filter(isJsonObject) : [];
 }
 

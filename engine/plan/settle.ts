@@ -6,7 +6,7 @@
  */
 
 import type { Context } from "../context.ts";
-import type { OpEntry } from "../files/journal.ts";
+import { type OpEntry, planActions, planContext } from "../files/journal.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { isJsonObject } from "../model/json.ts";
 import type { Plan } from "./plan.ts";
@@ -41,11 +41,12 @@ export async function settle(ctx: Context, done: Settling): Promise<readonly OpE
 
 /** Tells whether what an entry left undone is done now. */
 function settles(ctx: Context, done: Settling, entry: OpEntry): boolean {
+  const context = done.plan?.context ?? {};
   switch (done.command) {
     case "commit":
     case "pull":
       return ["commit", "pull"].includes(entry.command) &&
-        within(ctx, keysOfStates(entry.plan), done.plan, keysOfStates);
+        within(ctx, keysOfStates(planContext(entry.plan)), keysOfStates(context));
     case "new":
       // It decides about every branch of this checkout anew.
       return entry.command === "new" || entry.command === "fork";
@@ -53,15 +54,19 @@ function settles(ctx: Context, done: Settling, entry: OpEntry): boolean {
       return entry.command === "fork" && entry.pre["key"] === done.pre?.["key"];
     case "gc":
       return entry.command === "gc" || entry.command === "abandon" && did(entry, "abandon") ||
-        entry.command === "drop" && did(entry, "delete-bookmark") && contextOf(done.plan)["prune_bookmarks"] === true;
+        entry.command === "drop" && did(entry, "delete-bookmark") && context["prune_bookmarks"] === true;
     case "drop":
-      return entry.command === "drop" && contextOf(entry.plan)["bookmark"] === contextOf(done.plan)["bookmark"];
+      return entry.command === "drop" && planContext(entry.plan)["bookmark"] === context["bookmark"];
     case "undo":
       return entry.command === "undo" && entry.undoes === done.undoes;
     case "restore":
-      return entry.command === "restore" && within(ctx, keysOfActions(entry.plan), done.plan, keysOfActions);
+      return entry.command === "restore" && within(
+        ctx,
+        planActions(entry.plan).map((a) => String(a["key"])),
+        new Set(done.plan?.actions.map((a) => a.key)),
+      );
     case "promote":
-      return entry.command === "promote" && contextOf(done.plan)["subset"] !== true;
+      return entry.command === "promote" && context["subset"] !== true;
     case "add":
       return entry.command === "add" && sameKeys(entry.pre["objects"], done.pre?.["objects"]);
     default:
@@ -74,32 +79,13 @@ function did(entry: OpEntry, action: string): boolean {
   return entry.progress.some((step) => step["action"] === action);
 }
 
-type PlanLike = Plan | JsonObject | null | undefined;
-
-/** Whether a plan covers some keys, less those that are no longer registered. */
-function within(
-  ctx: Context,
-  keys: ReadonlySet<string>,
-  plan: PlanLike,
-  keysOf: (plan: PlanLike) => ReadonlySet<string>,
-): boolean {
-  const covered = keysOf(plan);
+/** Whether some keys, less those that are no longer registered, are among others. */
+function within(ctx: Context, keys: Iterable<string>, covered: ReadonlySet<string>): boolean {
   return [...keys].every((key) => covered.has(key) || !ctx.objects.has(key));
 }
 
-function keysOfStates(plan: PlanLike): ReadonlySet<string> {
-  const { states } = contextOf(plan);
+function keysOfStates({ states }: JsonObject): ReadonlySet<string> {
   return new Set(Object.keys(isJsonObject(states) ? states : {}));
-}
-
-function keysOfActions(plan: PlanLike): ReadonlySet<string> {
-  const actions = plan?.["actions"] as Json | undefined;
-  return new Set(Array.isArray(actions) ? actions.map((a) => String((a as JsonObject)["key"])) : []);
-}
-
-function contextOf(plan: PlanLike): JsonObject {
-  const context = plan?.["context"];
-  return isJsonObject(context) ? context : {};
 }
 
 function sameKeys(a: Json | undefined, b: Json | undefined): boolean {

@@ -3,7 +3,7 @@ import { Dataset } from "../../engine/dataset.ts";
 import { REAL_ENV } from "../../engine/env.ts";
 import { assertUnchanged, everything } from "../helpers/evidence.ts";
 import { IN_A_GROUP } from "../helpers/powers.ts";
-import { lab, spawnTether } from "../cli/_tether.ts";
+import { type Lab, lab, spawnTether } from "../cli/_tether.ts";
 import { type Scene, scene } from "./_scene.ts";
 
 /** One interrupted call: what it is, and whether an interrupt at a boundary may still end it with everything taken back. */
@@ -74,16 +74,19 @@ Deno.test("[L37] an interrupt between two writes takes a commit back or lets it 
   }
 });
 
-Deno.test("[L37, commands 1.3] Ctrl-C while git runs a hook: exit 130, the commit taken back, the hook ended", async () => {
-  await using l = await lab({ init: true });
+/** Prepares a commit of something new that a hook holds up. Returns the hook's path. */
+async function hold(l: Lab, script: string): Promise<string> {
   await l.ok(["add", "../code", "--kind", "git"]);
   await l.ok(["commit", "-m", "Baseline"]);
   await l.advance("second");
-  const hook = await l.repo.write(
-    ".git/hooks/pre-commit",
-    `#!/bin/sh\necho $$ > '${l.beside("pid")}'\nexec sleep 60\n`,
-  );
+  const hook = await l.repo.write(".git/hooks/pre-commit", `#!/bin/sh\n${script}\n`);
   await Deno.chmod(hook, 0o755);
+  return hook;
+}
+
+Deno.test("[L37, commands 1.3] Ctrl-C while git runs a hook: exit 130, the commit taken back, the hook ended", async () => {
+  await using l = await lab({ init: true });
+  const hook = await hold(l, `echo $$ > '${l.beside("pid")}'\nexec sleep 60`);
   const before = await everything(l.repo.outer);
   const child = spawnTether(["commit", "-m", "Never"], { cwd: l.repo.path, through: IN_A_GROUP });
   const pid = await firstLine(l.beside("pid"));
@@ -107,14 +110,7 @@ Deno.test("[L37, commands 1.3] Ctrl-C while git runs a hook: exit 130, the commi
 
 Deno.test("[L37, commands 1.3] a second interrupt ends git and its hook: nothing lands later, no lock stays, and it is said", async () => {
   await using l = await lab({ init: true });
-  await l.ok(["add", "../code", "--kind", "git"]);
-  await l.ok(["commit", "-m", "Baseline"]);
-  await l.advance("second");
-  const hook = await l.repo.write(
-    ".git/hooks/pre-commit",
-    `#!/bin/sh\necho "$$ $PPID" > '${l.beside("pid")}'\nsleep 60\n`,
-  );
-  await Deno.chmod(hook, 0o755);
+  const hook = await hold(l, `echo "$$ $PPID" > '${l.beside("pid")}'\nsleep 60`);
   const head = await l.repo.git(["rev-parse", "HEAD"]);
   const child = spawnTether(["commit", "-m", "Never"], { cwd: l.repo.path });
   const pids = (await firstLine(l.beside("pid"))).split(" ");
