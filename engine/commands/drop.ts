@@ -110,6 +110,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
       }
       await ctx.vcs.dropCommits(commits, { bookmark, at: head });
       await ctx.refresh();
+      await ctx.env.boundary?.("dropped");
       await op.progress({ action: "delete-bookmark", target: bookmark });
       await ctx.env.boundary?.("delete-bookmark");
       try {

@@ -30,7 +30,8 @@ export async function settle(ctx: Context, done: Settling): Promise<readonly OpE
   const started = (await ctx.journal.read()).filter((e) =>
     e.status === "started" && e.id !== done.id && e.id !== done.parent
   );
-  const settled = started.filter((e) => settles(ctx, done, e));
+  const bookmarks = started.some((e) => e.command === "drop") ? await ctx.vcs.bookmarks() : new Map<string, null>();
+  const settled = started.filter((e) => settles(ctx, { ...done, bookmarks }, e));
   const ids = new Set(settled.map((e) => e.id));
   const steps = started.filter((e) => e.parent !== null && ids.has(e.parent) && !ids.has(e.id));
   for (const entry of [...settled, ...steps]) {
@@ -40,7 +41,11 @@ export async function settle(ctx: Context, done: Settling): Promise<readonly OpE
 }
 
 /** Tells whether what an entry left undone is done now. */
-function settles(ctx: Context, done: Settling, entry: OpEntry): boolean {
+function settles(
+  ctx: Context,
+  done: Settling & { readonly bookmarks: ReadonlyMap<string, unknown> },
+  entry: OpEntry,
+): boolean {
   const context = done.plan?.context ?? {};
   switch (done.command) {
     case "commit":
@@ -54,7 +59,7 @@ function settles(ctx: Context, done: Settling, entry: OpEntry): boolean {
       return entry.command === "fork" && entry.pre["key"] === done.pre?.["key"];
     case "gc":
       return entry.command === "gc" || entry.command === "abandon" && did(entry, "abandon") ||
-        entry.command === "drop" && did(entry, "delete-bookmark") && context["prune_bookmarks"] === true;
+        entry.command === "drop" && isDropped(entry, done.bookmarks) && context["prune_bookmarks"] === true;
     case "drop":
       return entry.command === "drop" && planContext(entry.plan)["bookmark"] === context["bookmark"];
     case "undo":
@@ -72,6 +77,11 @@ function settles(ctx: Context, done: Settling, entry: OpEntry): boolean {
     default:
       return entry.command === done.command;
   }
+}
+
+/** Whether its bookmark is gone; a process may have died before it could say so. */
+function isDropped(entry: OpEntry, bookmarks: ReadonlyMap<string, unknown>): boolean {
+  return did(entry, "delete-bookmark") || !bookmarks.has(String(planContext(entry.plan)["bookmark"]));
 }
 
 /** Whether history is changed already, so that only releasing was left to do. */

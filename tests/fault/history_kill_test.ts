@@ -86,11 +86,12 @@ const CASES: Readonly<Record<string, Case>> = {
     prepare: branchedOff,
     // Once of the drop itself, and once of each of its parts.
     passes: [
-      ...["journal", "journal", "vcs", "workspace", "done", "leave-bookmark", "delete-bookmark", "journal"],
+      ...["journal", "journal", "vcs", "workspace", "done", "leave-bookmark", "dropped", "delete-bookmark"],
+      ...["journal"],
       ...["released *", "unpin *", "released *", "unpin *"],
       ...["deleted code", "delete-branch *", "deleted img", "delete-branch *", "done", "done"],
     ],
-    kills: ["journal", "vcs", "workspace", "leave-bookmark", "delete-bookmark", "deleted code"],
+    kills: ["journal", "vcs", "workspace", "leave-bookmark", "dropped", "delete-bookmark", "deleted code"],
     refused: { "no-bookmark": prune },
   },
   gc: {
