@@ -60,36 +60,35 @@ export type {
   AddReport,
   BackendReport,
   BackendsReport,
-  CallOptions,
-  CloseReport,
+  FieldChange,
+  RemoveReport,
+  SetReport,
+} from "./engine/reports/registering.ts";
+export type { CallOptions, Progress, Report } from "./engine/reports/report.ts";
+export type { CloseReport, DropReport, GcReport, RepairReport } from "./engine/reports/releasing.ts";
+export type {
   CommitReport,
+  NewReport,
+  PromoteReport,
+  PullReport,
+  RestoreReport,
+  UndoReport,
+} from "./engine/reports/moving.ts";
+export type {
   DiffEntry,
   DiffReport,
-  DropReport,
-  FieldChange,
-  GcReport,
   LogEntry,
   LogReport,
-  NewReport,
   ObjectStatus,
   OpReport,
   OpsReport,
-  Progress,
-  PromoteReport,
-  PullReport,
-  RemoveReport,
-  RepairReport,
-  Report,
-  RestoreReport,
-  SetReport,
   SnapshotReport,
   StatusLabel,
   StatusReport,
-  UndoReport,
   VcsDrift,
   VerifyEntry,
   VerifyReport,
-} from "./engine/reports.ts";
+} from "./engine/reports/reading.ts";
 export {
   type Action,
   Plan,

@@ -8,7 +8,7 @@ import { type Command, Option } from "@commander-js/extra-typings";
 import type { Dataset } from "../engine/dataset.ts";
 import { ConfigError } from "../engine/model/errors.ts";
 import type { Json, JsonObject } from "../engine/model/json.ts";
-import type { AddReport } from "../engine/reports.ts";
+import type { AddReport } from "../engine/reports/registering.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { collect, fields, given, oneOf, port, TEXT } from "./options.ts";

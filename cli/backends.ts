@@ -5,7 +5,7 @@
  */
 
 import type { Command } from "@commander-js/extra-typings";
-import type { BackendsReport } from "../engine/reports.ts";
+import type { BackendsReport } from "../engine/reports/registering.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { columns, lines } from "./render.ts";

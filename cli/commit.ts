@@ -8,7 +8,7 @@ import { type Command, Option } from "@commander-js/extra-typings";
 import type { Dataset } from "../engine/dataset.ts";
 import { ConfigError } from "../engine/model/errors.ts";
 import type { Plan } from "../engine/plan/plan.ts";
-import type { CommitReport } from "../engine/reports.ts";
+import type { CommitReport } from "../engine/reports/moving.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";

@@ -6,7 +6,7 @@
 
 import type { Dataset } from "../engine/dataset.ts";
 import type { Json } from "../engine/model/json.ts";
-import type { CallOptions, Report } from "../engine/reports.ts";
+import type { CallOptions, Report } from "../engine/reports/report.ts";
 import { TetherError } from "../engine/model/errors.ts";
 import { OutputError, type Stream } from "./stream.ts";
 import type { Env, Line, Ui } from "./ui.ts";

@@ -6,7 +6,7 @@
 
 import type { Command } from "@commander-js/extra-typings";
 import type { Json, JsonObject } from "../engine/model/json.ts";
-import type { DiffEntry, DiffReport } from "../engine/reports.ts";
+import type { DiffEntry, DiffReport } from "../engine/reports/reading.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { collect, count, given, selectors, TEXT } from "./options.ts";

@@ -6,7 +6,7 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { DropReport } from "../engine/reports.ts";
+import type { DropReport } from "../engine/reports/releasing.ts";
 import type { Context } from "./context.ts";
 import { gcLines } from "./gc.ts";
 import type { CommandHelp } from "./help.ts";

@@ -7,7 +7,7 @@
 import { type Command, Option } from "@commander-js/extra-typings";
 import type { StoreName } from "../engine/commands/gc_input.ts";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { GcReport } from "../engine/reports.ts";
+import type { GcReport } from "../engine/reports/releasing.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { collect, given, TEXT } from "./options.ts";

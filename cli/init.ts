@@ -5,7 +5,7 @@
  */
 
 import type { Command } from "@commander-js/extra-typings";
-import type { InitReport } from "../engine/reports.ts";
+import type { InitReport } from "../engine/reports/registering.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given } from "./options.ts";

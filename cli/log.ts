@@ -6,7 +6,7 @@
 
 import type { Command } from "@commander-js/extra-typings";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { LogReport } from "../engine/reports.ts";
+import type { LogReport } from "../engine/reports/reading.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { atLeastOne, collect, fields, given, TEXT } from "./options.ts";

@@ -6,7 +6,7 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { NewReport } from "../engine/reports.ts";
+import type { NewReport } from "../engine/reports/moving.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, TEXT } from "./options.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Command } from "@commander-js/extra-typings";
-import type { OpReport, OpsReport } from "../engine/reports.ts";
+import type { OpReport, OpsReport } from "../engine/reports/reading.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { atLeastOne, TEXT } from "./options.ts";

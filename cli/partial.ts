@@ -5,7 +5,7 @@
  */
 
 import { MultiObjectError } from "../engine/model/errors.ts";
-import type { Report } from "../engine/reports.ts";
+import type { Report } from "../engine/reports/report.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { Line } from "./ui.ts";
 

@@ -5,7 +5,7 @@
  */
 
 import { ConfigError } from "../engine/model/errors.ts";
-import type { LogEntry } from "../engine/reports.ts";
+import type { LogEntry } from "../engine/reports/reading.ts";
 import type { Context } from "./context.ts";
 import { columns, firstLine, minute } from "./render.ts";
 import type { Line } from "./ui.ts";

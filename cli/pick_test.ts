@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { LogEntry } from "../engine/reports.ts";
+import type { LogEntry } from "../engine/reports/reading.ts";
 import { testContext, testWorld } from "./_test_world.ts";
 import { chosen, pickPosition } from "./pick.ts";
 

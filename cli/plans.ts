@@ -7,7 +7,7 @@
 import type { Dataset } from "../engine/dataset.ts";
 import { ConfigError, messageOf, TetherError } from "../engine/model/errors.ts";
 import { Plan, type PlanCommand } from "../engine/plan/plan.ts";
-import type { Report } from "../engine/reports.ts";
+import type { Report } from "../engine/reports/report.ts";
 import type { Context } from "./context.ts";
 import { lines } from "./render.ts";
 import type { Line } from "./ui.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Progress } from "../engine/reports.ts";
+import type { Progress } from "../engine/reports/report.ts";
 import type { Stream } from "./stream.ts";
 
 /** How long a command stays silent, in milliseconds. */

@@ -6,7 +6,7 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import { ConfigError, renderState } from "../engine/model/errors.ts";
-import type { PromoteReport } from "../engine/reports.ts";
+import type { PromoteReport } from "../engine/reports/moving.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, oneOf, selectors, TEXT } from "./options.ts";

@@ -6,7 +6,7 @@
 
 import type { Command } from "@commander-js/extra-typings";
 import { renderState } from "../engine/model/errors.ts";
-import type { PullReport } from "../engine/reports.ts";
+import type { PullReport } from "../engine/reports/moving.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { collect, given, selectors, TEXT } from "./options.ts";

@@ -6,7 +6,7 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import { ConfigError } from "../engine/model/errors.ts";
-import type { CloseReport, RepairReport } from "../engine/reports.ts";
+import type { CloseReport, RepairReport } from "../engine/reports/releasing.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";

@@ -5,7 +5,7 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
-import type { RestoreReport } from "../engine/reports.ts";
+import type { RestoreReport } from "../engine/reports/moving.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, TEXT } from "./options.ts";

@@ -7,7 +7,7 @@
 import { type Command, Option } from "@commander-js/extra-typings";
 import { ConfigError } from "../engine/model/errors.ts";
 import type { Policy } from "../engine/model/manifest.ts";
-import type { SetReport } from "../engine/reports.ts";
+import type { SetReport } from "../engine/reports/registering.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, oneOf } from "./options.ts";

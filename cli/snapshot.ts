@@ -6,7 +6,7 @@
 
 import type { Command } from "@commander-js/extra-typings";
 import { renderState } from "../engine/model/errors.ts";
-import type { SnapshotReport } from "../engine/reports.ts";
+import type { SnapshotReport } from "../engine/reports/reading.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";

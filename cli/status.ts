@@ -5,7 +5,7 @@
  */
 
 import type { Command } from "@commander-js/extra-typings";
-import type { ObjectStatus, StatusReport, VcsDrift } from "../engine/reports.ts";
+import type { ObjectStatus, StatusReport, VcsDrift } from "../engine/reports/reading.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";

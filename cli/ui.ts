@@ -7,7 +7,7 @@
 
 import { type Json, writeJson } from "../engine/model/json.ts";
 import { redact, redactJson } from "../engine/model/redact.ts";
-import type { Progress } from "../engine/reports.ts";
+import type { Progress } from "../engine/reports/report.ts";
 import { errorLines } from "./errors.ts";
 import { ProgressLine } from "./progress.ts";
 import type { Stream } from "./stream.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Command } from "@commander-js/extra-typings";
-import type { UndoReport } from "../engine/reports.ts";
+import type { UndoReport } from "../engine/reports/moving.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given } from "./options.ts";

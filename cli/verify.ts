@@ -6,7 +6,7 @@
 
 import { type Command, Option } from "@commander-js/extra-typings";
 import { renderRetention } from "../engine/commands/retention.ts";
-import type { VerifyReport } from "../engine/reports.ts";
+import type { VerifyReport } from "../engine/reports/reading.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";

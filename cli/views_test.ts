@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
-import {
-  type DiffEntry,
-  type NewReport,
-  type ObjectStatus,
-  type OpReport,
-  type Report,
-  type StatusReport,
-  type VerifyReport,
-  withJson,
-} from "../engine/reports.ts";
+import type { DiffEntry, ObjectStatus, OpReport, StatusReport, VerifyReport } from "../engine/reports/reading.ts";
+import type { NewReport } from "../engine/reports/moving.ts";
+import { type Report, withJson } from "../engine/reports/report.ts";
 import { addLines, placeOf } from "./add.ts";
 import { backendLines } from "./backends.ts";
 import { commitLines } from "./commit.ts";

@@ -45,30 +45,27 @@ import { ConfigError } from "./model/errors.ts";
 import { selectKeys } from "./model/keys.ts";
 import type { Locator, ObjectManifest, Policy } from "./model/manifest.ts";
 import type { Plan } from "./plan/plan.ts";
+import type { AddReport, RemoveReport, SetReport } from "./reports/registering.ts";
+import type { CallOptions } from "./reports/report.ts";
+import type { CloseReport, DropReport, GcReport, RepairReport } from "./reports/releasing.ts";
 import type {
-  AddReport,
-  CallOptions,
-  CloseReport,
   CommitReport,
-  DiffReport,
-  DropReport,
-  GcReport,
-  LogReport,
   NewReport,
-  OpsReport,
   PromoteReport,
   PullReport,
-  RemoveReport,
-  RepairReport,
   RestoreReport,
-  SetReport,
+  UndoReport,
+} from "./reports/moving.ts";
+import type {
+  DiffReport,
+  LogReport,
+  OpsReport,
   SnapshotReport,
   StatusReport,
-  UndoReport,
   VcsDrift,
   VerifyEntry,
   VerifyReport,
-} from "./reports.ts";
+} from "./reports/reading.ts";
 import { staleKeys } from "./state.ts";
 
 /**

@@ -8,7 +8,8 @@ import { CAPABILITIES, DEFAULT_SETTINGS, tierOf } from "../../backends/backend.t
 import { knownKinds, openBackend, staticsOf } from "../../backends/catalog.ts";
 import { messageOf, TetherError } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
-import { type BackendReport, type BackendsReport, withJson } from "../reports.ts";
+import type { BackendReport, BackendsReport } from "../reports/registering.ts";
+import { withJson } from "../reports/report.ts";
 
 /**
  * Lists every known kind. A kind whose driver does not load is listed with the cause, and stops no other.

@@ -7,7 +7,8 @@
 import type { Context } from "../context.ts";
 import { TetherError } from "../model/errors.ts";
 import { withLocks } from "../plan/operation.ts";
-import { type CallOptions, type CloseReport, withJson } from "../reports.ts";
+import { type CallOptions, withJson } from "../reports/report.ts";
+import type { CloseReport } from "../reports/releasing.ts";
 import { summary } from "./ops.ts";
 import { pickSignal } from "./snapshot.ts";
 import { completeLanded, keepBaseStates } from "./unfinished.ts";

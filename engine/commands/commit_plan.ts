@@ -25,7 +25,7 @@ import { contentState, type ObjectManifest, sameContent, type State } from "../m
 import { refForPin } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";

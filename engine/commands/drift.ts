@@ -13,7 +13,7 @@ import { parseManifest } from "../files/manifests.ts";
 import { manifestPath } from "../model/keys.ts";
 import { sameContent } from "../model/manifest.ts";
 import { operands, shellQuote } from "../io/shell.ts";
-import type { VcsDrift } from "../reports.ts";
+import type { VcsDrift } from "../reports/reading.ts";
 import { workHere } from "./commit_plan.ts";
 import type { Standing } from "../state.ts";
 

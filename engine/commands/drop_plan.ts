@@ -11,7 +11,7 @@ import { collectReferences } from "../history/reference_set.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { ConfigError, StaleWorkingCopyError } from "../model/errors.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { manifestsOf } from "../revision.ts";
 import { action, type GcScope } from "./gc_input.ts";
 import { historyPreconditions, planGc } from "./gc_plan.ts";

@@ -10,7 +10,7 @@ import { capabilitiesOf, storeOf, withKey } from "../kinds.ts";
 import { mapSettled } from "../io/pool.ts";
 import { MultiObjectError } from "../model/errors.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 
 /** The most calls in flight over all stores. */
 const TOTAL = 64;

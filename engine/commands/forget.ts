@@ -18,7 +18,7 @@ import { asError, ConfigError, MultiObjectError, reasonOf } from "../model/error
 import { operate, withLocks } from "../plan/operation.ts";
 import { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";
-import { type CallOptions, type Report, withJson } from "../reports.ts";
+import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import { action } from "./gc_input.ts";
 import { finishing } from "./unfinished.ts";
 import { pickSignal } from "./snapshot.ts";

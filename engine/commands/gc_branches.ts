@@ -18,7 +18,7 @@ import { contentState } from "../model/manifest.ts";
 import { bookmarkSlug, parseWorkingRef, type WorkingRefName } from "../model/names.ts";
 import { type HeadFacts, judgeBranch } from "../model/verdicts.ts";
 import type { Action } from "../plan/plan.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { action, type GcInput } from "./gc_input.ts";
 import { pickSignal } from "./snapshot.ts";
 

@@ -8,7 +8,7 @@ import type { References } from "../history/reference_set.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Locator, ObjectManifest } from "../model/manifest.ts";
 import type { Action } from "../plan/plan.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 
 /**
  * What `gc` is asked to do.

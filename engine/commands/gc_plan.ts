@@ -13,7 +13,7 @@ import { storeOf } from "../kinds.ts";
 import { ConfigError } from "../model/errors.ts";
 import type { Locator } from "../model/manifest.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { planBranches } from "./gc_branches.ts";
 import { action, type GcInput, type GcRequest, type GcScope } from "./gc_input.ts";
 import { planPins } from "./gc_pins.ts";

@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { DatasetTrees } from "../history/dataset_trees.ts";
 import { readHistory } from "../history/references.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** One object as one commit records it. */

@@ -14,7 +14,8 @@ import { datasetPaths, ensureGitattributes, ensureGitignore } from "../files/lay
 import { WorkspaceFile } from "../files/workspace.ts";
 import { ConfigError } from "../model/errors.ts";
 import { isDatasetId } from "../model/names.ts";
-import { type InitReport, withJson } from "../reports.ts";
+import type { InitReport } from "../reports/registering.ts";
+import { withJson } from "../reports/report.ts";
 
 /** Options of {@link initDataset}. */
 export interface InitOptions {

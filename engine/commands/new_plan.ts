@@ -16,7 +16,7 @@ import { manifestHash, type ObjectManifest, sameContent, type State } from "../m
 import { workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { requireStorePermissions } from "./granted.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { caseVariant, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { isHeldElsewhere } from "./known_heads.ts";

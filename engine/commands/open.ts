@@ -33,7 +33,7 @@ import { locatorText, type ObjectManifest, sameContent, type State } from "../mo
 import { operands, shellQuote } from "../io/shell.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { requireStorePermissions } from "./granted.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { staleKeys, workingRefOf } from "../state.ts";
 import { objectAt } from "../revision.ts";
 import { requireOnBookmark } from "./commit_plan.ts";

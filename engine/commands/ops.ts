@@ -7,7 +7,8 @@
 import type { Context } from "../context.ts";
 import type { OpEntry } from "../files/journal.ts";
 import type { Json, JsonObject } from "../model/json.ts";
-import { type OpReport, type OpsReport, withJson } from "../reports.ts";
+import type { OpReport, OpsReport } from "../reports/reading.ts";
+import { withJson } from "../reports/report.ts";
 import { vcsDrift } from "./drift.ts";
 
 /** Lists journaled operations, newest first. Reads the checkout only. */

@@ -9,7 +9,7 @@ import type { Access } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { selectKeys } from "../model/keys.ts";
 import { denoFlags, EVERY_VARIABLE, unionNeeds } from "../permissions.ts";
-import { type Report, withJson } from "../reports.ts";
+import { type Report, withJson } from "../reports/report.ts";
 import { needsOf } from "./granted.ts";
 
 /**

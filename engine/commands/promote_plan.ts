@@ -16,7 +16,7 @@ import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { manifestsOf } from "../revision.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { refCheck } from "./branches.ts";
 import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";

@@ -12,7 +12,7 @@ import { messageOf } from "../model/errors.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import { parseWorkingRef, refForPin } from "../model/names.ts";
-import { type CallOptions, type Report, withJson } from "../reports.ts";
+import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import { eachObject } from "./fan_out.ts";
 import { recoverySteps } from "./recover_steps.ts";
 

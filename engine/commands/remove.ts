@@ -7,7 +7,8 @@
 import type { Context } from "../context.ts";
 import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
-import { type CallOptions, type RemoveReport, withJson } from "../reports.ts";
+import { type CallOptions, withJson } from "../reports/report.ts";
+import type { RemoveReport } from "../reports/registering.ts";
 import { withoutKey } from "./add.ts";
 import { pickSignal } from "./snapshot.ts";
 

@@ -16,7 +16,7 @@ import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { manifestsOf } from "../revision.ts";
 import { readBranch, refCheck, sourceOf } from "./branches.ts";
 import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";

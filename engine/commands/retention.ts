@@ -6,7 +6,7 @@
 
 import type { ObjectBackend, Retention } from "../../backends/backend.ts";
 import type { ObjectManifest, State } from "../model/manifest.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 
 /** Asks how long a state lasts; `undefined` where the system does not say, or not now: that is no failure. */
 export async function retentionOf(

@@ -10,7 +10,8 @@ import { selectKeys } from "../model/keys.ts";
 import type { ObjectManifest, Policy } from "../model/manifest.ts";
 import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
-import { type CallOptions, type FieldChange, type SetReport, withJson } from "../reports.ts";
+import { type CallOptions, withJson } from "../reports/report.ts";
+import type { FieldChange, SetReport } from "../reports/registering.ts";
 import { checkPolicy } from "./add.ts";
 import { pickSignal } from "./snapshot.ts";
 

@@ -15,7 +15,8 @@ import { type ObjectManifest, sameContent, type State } from "../model/manifest.
 import { operands } from "../io/shell.ts";
 import { withLocks } from "../plan/operation.ts";
 import { requireStorePermissions } from "./granted.ts";
-import { type CallOptions, type SnapshotReport, withJson } from "../reports.ts";
+import { type CallOptions, withJson } from "../reports/report.ts";
+import type { SnapshotReport } from "../reports/reading.ts";
 import { isMoving, type Standing, staticsFor, workingRefOf } from "../state.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
 import { withUnfinished } from "./unfinished.ts";

@@ -17,7 +17,7 @@ import type { Locator } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
-import { type CallOptions, type Report, withJson } from "../reports.ts";
+import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import { commitPaths } from "./commit_paths.ts";
 import { pickSignal } from "./snapshot.ts";
 import { identityNow, planUpgrade, upgradeMessage, type UpgradeRequest } from "./upgrade_plan.ts";

@@ -17,7 +17,7 @@ import { storeOf } from "../kinds.ts";
 import { ConfigError, TetherError } from "../model/errors.ts";
 import { canonical, listingName } from "../model/hash.ts";
 import { contentState, type Locator, type ObjectManifest, type State } from "../model/manifest.ts";
-import type { CallOptions } from "../reports.ts";
+import type { CallOptions } from "../reports/report.ts";
 import { type HistoricManifest, readHistory } from "./references.ts";
 
 /** A store that some manifest names, and which of its states are held. */

@@ -3,7 +3,7 @@ import { initDataset } from "../../engine/commands/init.ts";
 import { Dataset } from "../../engine/dataset.ts";
 import { REAL_ENV } from "../../engine/env.ts";
 import { TetherError } from "../../engine/model/errors.ts";
-import type { OpReport } from "../../engine/reports.ts";
+import type { OpReport } from "../../engine/reports/reading.ts";
 import { tempRepo } from "../helpers/repo.ts";
 import { type Call, perform } from "./_call.ts";
 import { endOf, type Scene, scene, victim } from "./_scene.ts";

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Dataset } from "../../engine/dataset.ts";
 import { TetherError } from "../../engine/model/errors.ts";
-import type { UndoReport } from "../../engine/reports.ts";
+import type { UndoReport } from "../../engine/reports/moving.ts";
 import { type Numbers, pick } from "./_numbers.ts";
 import { broken, type Step } from "./_rules.ts";
 import { look, type Sight } from "./_sight.ts";

@@ -11,7 +11,7 @@ import { planCommit } from "../../engine/commands/commit_plan.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import type { Locator } from "../../backends/backend.ts";
 import { Plan } from "../../engine/plan/plan.ts";
-import type { UndoReport } from "../../engine/reports.ts";
+import type { UndoReport } from "../../engine/reports/moving.ts";
 import { type Numbers, pick } from "./_numbers.ts";
 import { readText } from "./_sight.ts";
 import { inDataset, type Place, type World } from "./_world.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { UndoReport } from "../../engine/reports.ts";
+import type { UndoReport } from "../../engine/reports/moving.ts";
 import type { Step } from "./_rules.ts";
 import type { PlaceSight, Sight } from "./_sight.ts";
 import type { Refs } from "./_stores.ts";
