@@ -12,7 +12,9 @@ const MAY: readonly (readonly [string, readonly string[]])[] = [
   ["engine/io/", ["engine/model/"]],
   ["engine/", ["engine/", "backends/backend.ts", "backends/catalog.ts", "vcs/adapter.ts", "vcs/detect.ts"]],
   ["backends/conformance/", ["engine/", "backends/"]],
-  ["backends/backend.ts", ["engine/model/", "engine/io/"]],
+  ["backends/backend.ts", ["engine/model/", "engine/io/", "backends/_"]],
+  // Parts of the contract: its face, backend.ts, re-exports them.
+  ["backends/_", ["engine/model/"]],
   ["backends/native.ts", ["engine/model/", "engine/io/"]],
   ["backends/storage/", ["engine/model/", "engine/io/", "backends/backend.ts"]],
   // The catalogue reaches kinds by import() of their statics only; the exceptions below see to that.
@@ -75,15 +77,19 @@ Deno.test("[architecture] the top level holds the folders that were decided on",
 });
 
 function allowed({ from, to, dynamic }: Edge): boolean {
-  const owner = MAY.find(([folder]) => folder.endsWith("/") ? from.startsWith(folder) : from === folder);
+  const owner = MAY.find(([part]) => lies(from, part));
   if (owner) {
-    const [folder, may] = owner;
-    if (folder.endsWith("/") && to.startsWith(folder)) return true;
-    return may.some((m) => m.endsWith("/") ? to.startsWith(m) : to === m) &&
-      (from !== "backends/catalog.ts" || !to.endsWith("statics.ts") || dynamic);
+    const [part, may] = owner;
+    if (part.endsWith("/") && lies(to, part)) return true;
+    return may.some((m) => lies(to, m)) && (from !== "backends/catalog.ts" || !to.endsWith("statics.ts") || dynamic);
   }
   const kind = /^backends\/[a-z]+\//.exec(from)?.[0] ?? "";
-  return kind !== "" && (to.startsWith(kind) || KIND.some((m) => m.endsWith("/") ? to.startsWith(m) : to === m));
+  return kind !== "" && (to.startsWith(kind) || KIND.some((m) => lies(to, m)));
+}
+
+/** Says whether a path is a file, or lies in a folder or among the files of one beginning. */
+function lies(path: string, part: string): boolean {
+  return part.endsWith(".ts") ? path === part : path.startsWith(part);
 }
 
 /** Every import between our own files, type-only ones left out: they cost nothing and bind nothing at run time. */
