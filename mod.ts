@@ -23,14 +23,8 @@
  * @module
  */
 
-export {
-  type AppliedReport,
-  Dataset,
-  type DatasetOptions,
-  type DatasetPlans,
-  type DropOptions,
-  type VerifyRun,
-} from "./engine/dataset.ts";
+export { Dataset, type DatasetOptions, type DropOptions, type VerifyRun } from "./engine/dataset.ts";
+export type { AppliedReport, DatasetPlans } from "./engine/dataset_plans.ts";
 export type { AbandonOptions, AbandonReport } from "./engine/commands/abandon.ts";
 export type { AddOptions } from "./engine/commands/add.ts";
 export { listBackends } from "./engine/commands/backends.ts";

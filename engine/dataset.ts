@@ -9,8 +9,7 @@ import type { Access } from "../backends/backend.ts";
 import type { VcsAdapter } from "../vcs/adapter.ts";
 import type { AbandonOptions, AbandonReport } from "./commands/abandon.ts";
 import { add, type AddOptions } from "./commands/add.ts";
-import { applyCommit, commit, type CommitOptions } from "./commands/commit.ts";
-import { type CommitPlanOptions, planCommit } from "./commands/commit_plan.ts";
+import { commit, type CommitOptions } from "./commands/commit.ts";
 import { diff } from "./commands/diff.ts";
 import { bookmarkDrift, vcsDrift } from "./commands/drift.ts";
 import { bookmarkHolders, otherCheckouts } from "./checkouts.ts";
@@ -18,8 +17,7 @@ import type { ForgetReport } from "./commands/forget.ts";
 import { initDataset } from "./commands/init.ts";
 import { log, logOf, type LogOptions } from "./commands/log.ts";
 import type { GcRequest } from "./commands/gc_input.ts";
-import { applyNew, newBookmark, type NewOptions } from "./commands/new.ts";
-import { planNew } from "./commands/new_plan.ts";
+import { newBookmark, type NewOptions } from "./commands/new.ts";
 import { materializeFork, open, type OpenedHandle, type OpenObjectOptions } from "./commands/open.ts";
 import { ops } from "./commands/ops.ts";
 import { permissions, type PermissionsReport } from "./commands/permissions.ts";
@@ -37,11 +35,11 @@ import { status, type StatusOptions } from "./commands/status.ts";
 import type { UpgradeOptions, UpgradeReport } from "./commands/upgrade.ts";
 import { verify, type VerifyOptions } from "./commands/verify.ts";
 import { type Context, openContext } from "./context.ts";
+import { type AppliedReport, applyPlan, type DatasetPlans, plansOf } from "./dataset_plans.ts";
 import type { EngineEnv } from "./env.ts";
 import type { DatasetConfig } from "./files/config.ts";
 import { findRoot } from "./files/layout.ts";
 import type { WorkspaceState } from "./files/workspace.ts";
-import { ConfigError } from "./model/errors.ts";
 import { selectKeys } from "./model/keys.ts";
 import type { Locator, ObjectManifest, Policy } from "./model/manifest.ts";
 import type { Plan } from "./plan/plan.ts";
@@ -103,75 +101,6 @@ export interface DatasetOptions {
    */
   readonly env?: EngineEnv;
 }
-
-/**
- * Plans of a dataset's writing commands: what each would do, with nothing written.
- *
- * @example Look before committing
- * ```ts
- * import { Dataset, type DatasetPlans } from "@tether/tether";
- * import assert from "node:assert/strict";
- * import { execSync } from "node:child_process";
- *
- * const cwd = await Deno.makeTempDir();
- * execSync("git init -q", { cwd });
- * await using ds = await Dataset.init(cwd);
- * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempDir() } });
- * const plans: DatasetPlans = ds.plan;
- * const plan = await plans.commit({ message: "Baseline" });
- * assert.deepEqual(plan.writes.map((a) => a.op), ["record", "vcs-commit"]);
- * ```
- */
-export interface DatasetPlans {
-  /** Plans a commit. */
-  commit(options: CommitPlanOptions): Promise<Plan>;
-  /** Plans going to a bookmark. A property, because a method of this name would be a constructor to TypeScript. */
-  readonly new: (options?: NewOptions) => Promise<Plan>;
-  /** Plans taking branches back. */
-  restore(options: RestoreRequest & CallOptions): Promise<Plan>;
-  /** Plans releasing what history no longer names. */
-  gc(options?: GcRequest & CallOptions): Promise<Plan>;
-  /** Plans making missing pins and branches again. */
-  repair(options?: RepairRequest & CallOptions): Promise<Plan>;
-  /** Plans landing the bookmark. */
-  promote(options?: PromoteRequest & CallOptions): Promise<Plan>;
-  /** Plans throwing a bookmark away. */
-  drop(options: DropRequest & CallOptions): Promise<Plan>;
-  /** Plans forgetting a checkout; by default this one. */
-  forgetWorkspace(id?: string): Promise<Plan>;
-  /** Plans bringing an older dataset to this tether's format. */
-  upgrade(options?: UpgradeOptions): Promise<Plan>;
-}
-
-/**
- * What applying a plan returns: the report of the command the plan is for.
- *
- * @example Apply a plan from a file
- * ```ts
- * import { type AppliedReport, Dataset, Plan } from "@tether/tether";
- * import assert from "node:assert/strict";
- * import { execSync } from "node:child_process";
- *
- * const cwd = await Deno.makeTempDir();
- * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
- * await using ds = await Dataset.init(cwd);
- * await ds.add({ key: "raw", kind: "file", locator: { uri: await Deno.makeTempDir() } });
- * const file = (await ds.plan.commit({ message: "Baseline" })).text();
- *
- * const report: AppliedReport = await ds.apply(Plan.fromJSON(file));
- * assert("vcsCommit" in report && report.vcsCommit !== null);
- * ```
- */
-export type AppliedReport =
-  | CommitReport
-  | NewReport
-  | RestoreReport
-  | GcReport
-  | RepairReport
-  | PromoteReport
-  | DropReport
-  | ForgetReport
-  | UpgradeReport;
 
 /**
  * Options of {@link Dataset.drop}.
@@ -536,45 +465,7 @@ export class Dataset implements AsyncDisposable {
 
   /** Plans without applying. */
   get plan(): DatasetPlans {
-    const ctx = this.#ctx;
-    return {
-      async commit(options) {
-        await ctx.refresh();
-        return await planCommit(ctx, options);
-      },
-      async new(options = {}) {
-        await ctx.refresh();
-        return (await planNew(ctx, options)).plan;
-      },
-      async restore(options) {
-        await ctx.refresh();
-        return await (await import("./commands/restore_plan.ts")).planRestore(ctx, options);
-      },
-      async gc(options = {}) {
-        await ctx.refresh();
-        return await (await import("./commands/gc_plan.ts")).planGc(ctx, options);
-      },
-      async repair(options = {}) {
-        await ctx.refresh();
-        return await (await import("./commands/repair.ts")).planRepair(ctx, options);
-      },
-      async promote(options = {}) {
-        await ctx.refresh();
-        return await (await import("./commands/promote_plan.ts")).planPromote(ctx, options);
-      },
-      async drop(options) {
-        await ctx.refresh();
-        return await (await import("./commands/drop_plan.ts")).planDrop(ctx, options);
-      },
-      async forgetWorkspace(id) {
-        await ctx.refresh();
-        return await (await import("./commands/forget.ts")).planForget(ctx, id);
-      },
-      async upgrade(options = {}) {
-        await ctx.refresh();
-        return await (await import("./commands/upgrade_plan.ts")).planUpgrade(ctx, options);
-      },
-    };
+    return plansOf(this.#ctx);
   }
 
   /**
@@ -583,30 +474,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {StalePlanError} if anything it saw changed; then nothing is written.
    */
   async apply(plan: Plan, options: { message?: string } & CallOptions = {}): Promise<AppliedReport> {
-    switch (plan.command) {
-      case "commit":
-        return await applyCommit(this.#ctx, plan, options);
-      case "new":
-        return await applyNew(this.#ctx, plan, options);
-      case "restore":
-        return await (await import("./commands/restore.ts")).applyRestore(this.#ctx, plan, options);
-      case "gc":
-        return await (await import("./commands/gc.ts")).applyGc(this.#ctx, plan, options);
-      case "repair":
-        return await (await import("./commands/repair.ts")).applyRepair(this.#ctx, plan, options);
-      case "promote":
-        return await (await import("./commands/promote.ts")).applyPromote(this.#ctx, plan, options);
-      case "drop":
-        return await (await import("./commands/drop.ts")).applyDrop(this.#ctx, plan, options);
-      case "forget-workspace":
-        return await (await import("./commands/forget.ts")).applyForget(this.#ctx, plan, options);
-      case "upgrade":
-        return await (await import("./commands/upgrade.ts")).applyUpgrade(this.#ctx, plan, options);
-      default:
-        throw new ConfigError(`Cannot apply a plan for "${plan.command}": this tether has no such command`, {
-          code: "plan",
-        });
-    }
+    return await applyPlan(this.#ctx, plan, options);
   }
 
   /**
