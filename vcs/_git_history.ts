@@ -4,9 +4,11 @@
  * @module
  */
 
+import { join } from "node:path";
 import type { CommitInfo, HistoryCommit, StagedBlob } from "./adapter.ts";
+import { filesInIndex, type IndexFile } from "./_git_index.ts";
 import type { Git } from "./_git_process.ts";
-import { heldByWorktrees, lostWorktrees } from "./_git_worktrees.ts";
+import { gitDirsOf, heldByWorktrees, lostWorktrees } from "./_git_worktrees.ts";
 import { BRANCH_PREFIX, type GitFolders, type Worktree } from "./_git_refs.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
 
@@ -28,33 +30,58 @@ export async function readHistory(git: Git, folders: GitFolders): Promise<Histor
 
 /**
  * Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). That of
- * a worktree whose folder is not there counts: once moved back, it is as it was.
+ * a worktree whose folder is not there counts: once moved back, it is as it was. An index costs a child where only git can
+ * read it.
  */
 export async function readStaged(
   git: Git,
   folders: GitFolders,
   worktrees: readonly Worktree[],
 ): Promise<StagedBlob[]> {
-  const staged: StagedBlob[] = [];
+  const gitDirs = await gitDirsOf(folders, worktrees);
   const places = [
-    ...worktrees.map(({ root }) => ({ root, cwd: root, at: [] })),
+    ...worktrees.map(({ root }) => ({ root, cwd: root, at: [], gitDir: gitDirs.get(root) })),
     ...(await lostWorktrees(folders)).map(({ root, gitDir }) => ({
       root,
       cwd: gitDir,
       at: [`--git-dir=${gitDir}`, `--work-tree=${gitDir}`],
+      gitDir,
     })),
   ];
-  for (const { root, cwd, at } of places) {
-    const result = await git.run(
-      [...at, "ls-files", "-z", "--stage", "--full-name", "--", ":(top,glob)**/.tether/objects/**/*.toml"],
-      { doing: `read the index of the checkout at "${root}"`, cwd },
-    );
-    for (const record of result.text().split("\0")) {
-      const [, blob, path] = /^100\d{3} ([0-9a-f]+) \d\t(.*)$/s.exec(record) ?? [];
-      if (blob !== undefined && path !== undefined) staged.push({ checkout: root, path, blob });
+  const staged: StagedBlob[] = [];
+  for (const { root, cwd, at, gitDir } of places) {
+    let files = gitDir === undefined ? undefined : await readIndex(gitDir, folders.idBytes);
+    if (files === undefined) {
+      const result = await git.run(
+        [...at, "ls-files", "-z", "--stage", "--full-name", "--", `:(top,glob)**/*${ENDING}`],
+        { doing: `read the index of the checkout at "${root}"`, cwd },
+      );
+      files = parseStage(result.text());
     }
+    const manifests = files.filter(({ path }) => /(^|\/)\.tether\/objects\//.test(path));
+    staged.push(...manifests.map(({ path, blob }) => ({ checkout: root, path, blob })));
   }
   return staged;
+}
+
+/** How the path of a manifest ends. */
+const ENDING = ".toml";
+
+/** Reads the index in a git folder; `undefined` when git must be asked. */
+async function readIndex(gitDir: string, idBytes: number): Promise<IndexFile[] | undefined> {
+  try {
+    return filesInIndex(await Deno.readFile(join(gitDir, "index")), { idBytes, ending: ENDING });
+  } catch (error) {
+    // Without one nothing was ever staged; of any other trouble git knows more.
+    return error instanceof Deno.errors.NotFound ? [] : undefined;
+  }
+}
+
+function parseStage(text: string): IndexFile[] {
+  return text.split("\0").flatMap((record) => {
+    const [, blob, path] = /^100\d{3} ([0-9a-f]+) \d\t(.*)$/s.exec(record) ?? [];
+    return blob === undefined || path === undefined ? [] : [{ path, blob }];
+  });
 }
 
 const INFO_FIELDS = ["%H", "%P", "%an", "%ae", "%aI", "%cI", "%B"];

@@ -25,6 +25,8 @@ export interface GitFolders {
   readonly gitDir: string;
   /** Git folder that all checkouts share. */
   readonly commonDir: string;
+  /** How many bytes an object id has. */
+  readonly idBytes: 20 | 32;
 }
 
 /** Where HEAD is. */
@@ -38,19 +40,27 @@ export interface Head {
 export async function readFolders(git: Git): Promise<GitFolders> {
   const doing = `use the git repository at "${git.root}"`;
   const result = await git.run(
-    ["rev-parse", "--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"],
+    [
+      "rev-parse",
+      "--path-format=absolute",
+      "--show-object-format",
+      "--show-toplevel",
+      "--absolute-git-dir",
+      "--git-common-dir",
+    ],
     { doing },
   );
   const lines = result.text().split("\n");
-  const [root = "", gitDir = "", commonDir = ""] = lines;
-  if (lines.length !== 4) throw new VcsError(`Cannot ${doing}: its path holds a line break`);
+  const [format = "", root = "", gitDir = "", commonDir = ""] = lines;
+  if (lines.length !== 5) throw new VcsError(`Cannot ${doing}: its path holds a line break`);
   // A broken `.git` lets git look further up, and core.worktree may point anywhere.
   if (await Deno.realPath(root) !== git.root) {
     throw new VcsError(`Cannot ${doing}: git says its working tree is "${root}"`, {
       hints: ["git rev-parse --show-toplevel"],
     });
   }
-  return { root: git.root, gitDir, commonDir: await Deno.realPath(commonDir) };
+  const idBytes = format === "sha256" ? 32 : 20;
+  return { root: git.root, gitDir, commonDir: await Deno.realPath(commonDir), idBytes };
 }
 
 /**

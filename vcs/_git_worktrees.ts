@@ -5,6 +5,7 @@
  */
 
 import { dirname, join, resolve } from "node:path";
+import type { Checkout } from "./adapter.ts";
 import { exists, type GitFolders } from "./_git_refs.ts";
 import { checkId } from "./object_reader.ts";
 
@@ -22,13 +23,31 @@ export interface LostWorktree {
 /** Returns the worktrees whose folder is not there. A locked one is no such: it counts like any other. */
 export async function lostWorktrees(folders: GitFolders): Promise<LostWorktree[]> {
   const lost: LostWorktree[] = [];
-  for (const gitDir of await pathsIn(join(folders.commonDir, "worktrees"))) {
-    const link = (await textOrEmpty(join(gitDir, "gitdir"))).replace(/\n$/, "");
-    const file = link === "" ? undefined : resolve(gitDir, link);
+  for (const { gitDir, file } of await linked(folders)) {
     if (await exists(join(gitDir, "locked")) || file !== undefined && await exists(file)) continue;
     lost.push({ root: file === undefined ? gitDir : dirname(file), gitDir });
   }
   return lost;
+}
+
+/** Returns the git folders of some checkouts, by their roots; that of one whose folder is not there is left out. */
+export async function gitDirsOf(folders: GitFolders, checkouts: readonly Checkout[]): Promise<Map<string, string>> {
+  const main = checkouts.filter((c) => c.main).map(({ root }): [string, string] => [root, folders.commonDir]);
+  const found = new Map([...main, [folders.root, folders.gitDir]]);
+  if (checkouts.every(({ root }) => found.has(root))) return found;
+  for (const { gitDir, file } of await linked(folders)) {
+    if (file !== undefined && await exists(file)) found.set(await Deno.realPath(dirname(file)), gitDir);
+  }
+  return found;
+}
+
+/** Returns the git folder of every linked worktree, and where it says that its `.git` lies (gitrepository-layout). */
+async function linked(folders: GitFolders): Promise<{ readonly gitDir: string; readonly file: string | undefined }[]> {
+  const gitDirs = await pathsIn(join(folders.commonDir, "worktrees"));
+  return await Promise.all(gitDirs.map(async (gitDir) => {
+    const link = (await textOrEmpty(join(gitDir, "gitdir"))).replace(/\n$/, "");
+    return { gitDir, file: link === "" ? undefined : resolve(gitDir, link) };
+  }));
 }
 
 /**
