@@ -33,6 +33,7 @@ export type { CommitPlanOptions } from "./engine/commands/commit_plan.ts";
 export type { DropRequest } from "./engine/commands/drop_plan.ts";
 export type { ForgetReport } from "./engine/commands/forget.ts";
 export type { GcRequest, StoreName } from "./engine/commands/gc_input.ts";
+export type { CommitObjects } from "./engine/commands/history_objects.ts";
 export type { LogOptions } from "./engine/commands/log.ts";
 export type { NewOptions } from "./engine/commands/new.ts";
 export type { NewRequest } from "./engine/commands/new_target.ts";
@@ -49,6 +50,7 @@ export type { UpgradeOptions, UpgradeReport } from "./engine/commands/upgrade.ts
 export type { VerifyOptions } from "./engine/commands/verify.ts";
 export { type EngineEnv, REAL_ENV } from "./engine/env.ts";
 export type { DatasetConfig } from "./engine/files/config.ts";
+export type { CreatedStore, TouchedStore } from "./engine/files/indexes.ts";
 export type { SnapshotError, WorkspaceState } from "./engine/files/workspace.ts";
 export type {
   AddReport,

@@ -37,7 +37,9 @@ import { verify, type VerifyOptions } from "./commands/verify.ts";
 import { type Context, openContext } from "./context.ts";
 import { type AppliedReport, applyPlan, type DatasetPlans, plansOf } from "./dataset_plans.ts";
 import type { EngineEnv } from "./env.ts";
+import { type CommitObjects, commitObjects } from "./commands/history_objects.ts";
 import type { DatasetConfig } from "./files/config.ts";
+import type { CreatedStore, TouchedStore } from "./files/indexes.ts";
 import { findRoot } from "./files/layout.ts";
 import type { WorkspaceState } from "./files/workspace.ts";
 import { selectKeys } from "./model/keys.ts";
@@ -282,6 +284,16 @@ export class Dataset implements AsyncDisposable {
     return await log(this.#ctx, key, options);
   }
 
+  /**
+   * Yields the commits that have the dataset, newest first, with the objects each records. Contacts no store. Manifests that
+   * cannot be read are left out, each with a warning in {@link Dataset.warnings}.
+   *
+   * @throws {VcsError} if one of `revs` does not resolve.
+   */
+  commits(options: { revs?: readonly string[] } & CallOptions = {}): AsyncGenerator<CommitObjects> {
+    return commitObjects(this.#ctx, options);
+  }
+
   /** Reads the history of a store that need not be registered. */
   async logOf(kind: string, locator: Locator, options: LogOptions = {}): Promise<LogReport> {
     return await logOf(this.#ctx, { kind, locator }, options);
@@ -499,6 +511,16 @@ export class Dataset implements AsyncDisposable {
    */
   selectKeys(selectors: readonly string[] | undefined, among: Iterable<string> = this.objects.keys()): string[] {
     return selectKeys(selectors, among);
+  }
+
+  /** Returns the stores that this clone made and has not deleted. */
+  async createdStores(): Promise<CreatedStore[]> {
+    return await this.#ctx.indexes.created();
+  }
+
+  /** Returns the stores that this clone wrote pins or branches into: where `gc` looks besides the registered ones. */
+  async touchedStores(): Promise<TouchedStore[]> {
+    return await this.#ctx.indexes.touched();
   }
 
   /** Returns the keys whose branches do not stand for what the bookmark records. */

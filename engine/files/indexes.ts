@@ -16,18 +16,55 @@ import { appendLine, formatLine, type JsonLine, readLines, readRecords } from ".
 import { writeAtomic } from "./atomic.ts";
 import type { SeededPin } from "./journal.ts";
 
-/** A store this clone wrote refs into. */
-export interface TouchedEntry {
+/**
+ * A store this clone wrote refs into.
+ *
+ * @example List where this clone has pins
+ * ```ts
+ * import { Dataset, type TouchedStore } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q && git config user.name Ada && git config user.email ada@example.org", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await ds.add({ key: "m", kind: "memory", locator: { system: "m" } });
+ * await ds.commit({ message: "Baseline" });
+ * const stores: TouchedStore[] = await ds.touchedStores();
+ * assert.deepEqual(stores.map((s) => s.key), ["m"]);
+ * ```
+ */
+export interface TouchedStore {
+  /** Its kind, such as `icechunk`. */
   readonly kind: string;
+  /** What tells the store from others, as its backend forms it. */
   readonly identity: JsonObject;
+  /** Where it is. */
   readonly locator: Locator;
+  /** The object it was written for. */
   readonly key: string;
   /** ISO 8601 UTC, to the microsecond. */
   readonly at: string;
 }
 
-/** A store this clone created. */
-export interface CreatedEntry extends TouchedEntry {
+/**
+ * A store this clone created.
+ *
+ * @example List the stores that gc may delete one day
+ * ```ts
+ * import { type CreatedStore, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * execSync("git init -q", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await using _handle = await ds.create({ key: "m", kind: "memory", locator: { system: "new" } });
+ * const stores: CreatedStore[] = await ds.createdStores();
+ * assert.deepEqual(stores.map((s) => s.locator), [{ system: "new" }]);
+ * ```
+ */
+export interface CreatedStore extends TouchedStore {
   /** The bookmark it was created on. */
   readonly bookmark: string | null;
 }
@@ -83,12 +120,12 @@ export class CloneIndexes {
   }
 
   /** Returns the stores this clone wrote refs into. */
-  async touched(): Promise<TouchedEntry[]> {
+  async touched(): Promise<TouchedStore[]> {
     return (await this.#records(this.#touched)).flatMap((record) => readStore(record) ?? []);
   }
 
   /** Remembers a store; nothing when its identity is known. */
-  async addTouched(store: Omit<TouchedEntry, "at">): Promise<void> {
+  async addTouched(store: Omit<TouchedStore, "at">): Promise<void> {
     const identity = canonical(store.identity);
     const known = (await this.touched()).some((entry) => canonical(entry.identity) === identity);
     if (!known) await appendLine(this.#touched, this.#storeRecord(store));
@@ -100,7 +137,7 @@ export class CloneIndexes {
   }
 
   /** Returns the stores this clone created. */
-  async created(): Promise<CreatedEntry[]> {
+  async created(): Promise<CreatedStore[]> {
     return (await this.#records(this.#created)).flatMap((record) => {
       const store = readStore(record);
       const bookmark = record["bookmark"];
@@ -109,7 +146,7 @@ export class CloneIndexes {
   }
 
   /** Remembers a store that was just created. */
-  async addCreated(store: Omit<CreatedEntry, "at">): Promise<void> {
+  async addCreated(store: Omit<CreatedStore, "at">): Promise<void> {
     await appendLine(this.#created, { ...this.#storeRecord(store), bookmark: store.bookmark });
   }
 
@@ -122,7 +159,7 @@ export class CloneIndexes {
    * Gives touched and created stores the identities their backends form now; duplicates that arise among touched ones go.
    * `identityOf` returns `undefined` for an entry to leave alone. Returns how many entries changed.
    */
-  async reidentify(identityOf: (entry: TouchedEntry) => JsonObject | undefined): Promise<number> {
+  async reidentify(identityOf: (entry: TouchedStore) => JsonObject | undefined): Promise<number> {
     let changed = 0;
     for (const path of [this.#touched, this.#created]) {
       const seen = new Set<string>();
@@ -181,7 +218,7 @@ export class CloneIndexes {
     };
   }
 
-  #storeRecord(store: Omit<TouchedEntry, "at">): JsonObject {
+  #storeRecord(store: Omit<TouchedStore, "at">): JsonObject {
     return {
       dataset_id: this.#datasetId,
       kind: store.kind,
@@ -193,7 +230,7 @@ export class CloneIndexes {
   }
 }
 
-function readStore(record: JsonObject): TouchedEntry | undefined {
+function readStore(record: JsonObject): TouchedStore | undefined {
   const { kind, identity, locator, key, at } = record as Record<string, Json>;
   if (typeof kind !== "string" || !isJsonObject(identity) || !isJsonObject(locator)) return undefined;
   return {
