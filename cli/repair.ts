@@ -78,7 +78,7 @@ function usage(): ConfigError {
 /** Returns the human form of a close report. */
 export function closeLines(report: CloseReport): Line[] {
   const what = `${report.closed} (${report.command}: ${report.summary})`;
-  return lines([report.landed ? `completed ${what}: its commit exists` : `closed ${what}`]);
+  return lines([report.landed ? `completed ${what}: it had taken effect` : `closed ${what}`]);
 }
 
 /** Returns the human form of a repair report. */

@@ -6,10 +6,14 @@
  */
 
 import { VcsError } from "../engine/model/errors.ts";
-import type { Abandonment } from "./adapter.ts";
+import { isJsonObject, type JsonObject } from "../engine/model/json.ts";
+import type { Abandonment, Rewrites } from "./adapter.ts";
+import { readIsAncestor } from "./_git_history.ts";
 import type { Git } from "./_git_process.ts";
 import { BRANCH_PREFIX, type Head, isParking, type Worktree } from "./_git_refs.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
+
+const DOING = "abandon commits";
 
 /** What is to be abandoned, and how the repository stands. */
 export interface AbandonRequest {
@@ -49,14 +53,38 @@ export async function prepareAbandon(
   const moves = refMoves(request, moved);
   return {
     kept: await stillReached(git, request, { moved, moves }),
-    apply: async () => {
-      await move(git, { head, to: moved.get(head.commit ?? "") ?? head.commit ?? "", moves });
-      return {
-        commits: new Map([...moved].filter(([id]) => !wanted.has(id))),
-        bookmarks: bookmarksOf(request, moved, moves),
-      };
+    apply: async (begin) => {
+      const to = moved.get(head.commit ?? "") ?? head.commit ?? "";
+      const rewritten = new Map([...moved].filter(([id]) => !wanted.has(id)));
+      const { commit: from, branch } = head;
+      await begin({ branch, from, to, moves: moves.map((m) => ({ ...m })), rewritten: Object.fromEntries(rewritten) });
+      await moveHead(git, { head, to });
+      await moveRefs(git, moves);
+      return { commits: rewritten, bookmarks: bookmarksOf(branch, to, moves) };
     },
   };
+}
+
+/** Moves what an abandonment whose process died had not moved; the checked-out branch goes first, so it tells what was done. */
+export async function finishAbandon(
+  git: Git,
+  record: JsonObject,
+  now: Pick<AbandonRequest, "head" | "refs" | "worktrees">,
+): Promise<Rewrites | undefined> {
+  const { branch, from, to, moves, rewritten } = record;
+  if (typeof from !== "string" || typeof to !== "string" || !isJsonObject(rewritten)) return undefined;
+  const own = typeof branch === "string" ? branch : null;
+  const tip = own === null ? now.head.commit : now.refs.get(BRANCH_PREFIX + own);
+  if (tip === null || tip === undefined) return undefined;
+  if (await readIsAncestor(git, from, tip) || !await readIsAncestor(git, to, tip)) return undefined;
+  const all = (Array.isArray(moves) ? moves : []).flatMap((move) => {
+    if (!isJsonObject(move)) return [];
+    return [{ ref: String(move["ref"]), from: checkId(String(move["from"])), to: checkId(String(move["to"])) }];
+  });
+  const held = new Set(now.worktrees.map((w) => BRANCH_PREFIX + w.head.branch));
+  await moveRefs(git, all.filter((m) => now.refs.get(m.ref) === m.from && !held.has(m.ref)));
+  const commits = Object.entries(rewritten).map(([old, made]) => [old, String(made)] as const);
+  return { commits: new Map(commits), bookmarks: bookmarksOf(own, to, all) };
 }
 
 async function requireClean(git: Git): Promise<void> {
@@ -275,25 +303,21 @@ async function stillReached(
   return commits.filter((id) => !gone.has(id));
 }
 
-/** Moves the checked-out branch first: git refuses that while files are in the way. The others move together. */
-async function move(
-  git: Git,
-  { head, to, moves }: { readonly head: Head; readonly to: string; readonly moves: readonly RefMove[] },
-): Promise<void> {
-  const doing = "abandon commits";
-  if (to !== head.commit) await git.run(["reset", "--quiet", "--keep", checkId(to)], { doing, writes: true });
-  if (moves.length === 0) return;
-  const stdin = moves.map((m) => `update ${m.ref}\0${m.to}\0${m.from}\0`).join("");
-  await git.run(["update-ref", "-m", "tether abandon", "-z", "--stdin"], { doing, stdin, writes: true });
+/** Moves the checked-out branch, which git refuses while files are in the way. It goes before the others. */
+async function moveHead(git: Git, { head, to }: { readonly head: Head; readonly to: string }): Promise<void> {
+  if (to === head.commit) return;
+  await git.run(["reset", "--quiet", "--keep", checkId(to)], { doing: DOING, writes: true });
 }
 
-function bookmarksOf(
-  { head }: AbandonRequest,
-  moved: ReadonlyMap<string, string>,
-  moves: readonly RefMove[],
-): Map<string, string> {
+/** Moves refs together: all of them or none. */
+async function moveRefs(git: Git, moves: readonly RefMove[]): Promise<void> {
+  if (moves.length === 0) return;
+  const stdin = moves.map((m) => `update ${m.ref}\0${m.to}\0${m.from}\0`).join("");
+  await git.run(["update-ref", "-m", "tether abandon", "-z", "--stdin"], { doing: DOING, stdin, writes: true });
+}
+
+function bookmarksOf(branch: string | null, to: string, moves: readonly RefMove[]): Map<string, string> {
   const found = moves.map((m) => [m.ref.slice(BRANCH_PREFIX.length), m.to] as const);
-  const own = moved.get(head.commit ?? "");
-  if (head.branch !== null && own !== undefined) found.push([head.branch, own]);
+  if (branch !== null) found.push([branch, to]);
   return new Map(found.filter(([name]) => !isParking(name)).sort(([a], [b]) => a < b ? -1 : 1));
 }

@@ -6,6 +6,7 @@
  */
 
 import { VcsError } from "../engine/model/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../engine/model/json.ts";
 import type { Rewrites } from "./adapter.ts";
 import type { JjWriter } from "./_jj_commit.ts";
 import { jjString } from "./_jj_process.ts";
@@ -21,14 +22,18 @@ export interface JjAbandonRequest {
   now(): Promise<JjView>;
 }
 
+/** A commit above those, as it was. */
+type Above = Omit<VisibleCommit, "conflict">;
+
 const DOING = "abandon commits";
 
-/** Abandons commits and gives those above them their files back. */
-export async function abandonKeeping(writer: JjWriter, request: JjAbandonRequest): Promise<Rewrites> {
+/** Abandons commits and gives those above them their files back. `begin` hears what an interrupted run is finished by. */
+export async function abandonKeeping(
+  writer: JjWriter,
+  request: JjAbandonRequest & { readonly begin: (record: JsonObject) => Promise<void> },
+): Promise<Rewrites> {
   const { jj, settings } = writer;
-  // Edits nobody has snapshotted yet would look like none at all.
-  const snapshot = ["log", "--no-graph", "--revision=@", '--template=""'];
-  await jj.write(snapshot, { doing: DOING, ...await settings.forWriting() });
+  await snapshot(writer);
   const view = await request.now();
   const before = await view.visible();
   const unknown = request.commits.find((id) => !before.some((commit) => commit.id === id));
@@ -37,10 +42,62 @@ export async function abandonKeeping(writer: JjWriter, request: JjAbandonRequest
   }
   const bookmarks = await localBookmarks(view);
   const above = builtOn(before, request.commits);
+  await request.begin({
+    commits: [...request.commits],
+    above: above.map(({ id, changeId, parents, workingCopy }) => ({
+      id,
+      change: changeId,
+      parents: [...parents],
+      working_copy: workingCopy,
+    })),
+    bookmarks: Object.fromEntries(bookmarks),
+  });
   const args = ["abandon", "--retain-bookmarks", ...request.commits.map(checkId)];
   await jj.write(args, { doing: DOING, ...await settings.forWriting() });
   // Parents first: what is given back to a commit stays out of those above it.
   for (const commit of above) await giveBack(writer, commit, request);
+  return await rewritesSince(request, above, bookmarks);
+}
+
+/** Gives the files back that an abandonment whose process died had not given back. */
+export async function finishAbandon(
+  writer: JjWriter,
+  record: JsonObject,
+  request: Omit<JjAbandonRequest, "commits">,
+): Promise<Rewrites | undefined> {
+  const { commits, bookmarks } = record;
+  const gone = new Set(Array.isArray(commits) ? commits : []);
+  await snapshot(writer);
+  const visible = await (await request.now()).visible();
+  if (gone.size === 0 || visible.some((commit) => gone.has(commit.id))) return undefined;
+  const above = (Array.isArray(record["above"]) ? record["above"] : []).flatMap(readCommit);
+  for (const commit of above) {
+    const now = visible.find((other) => other.changeId === commit.changeId);
+    // A working copy may have been edited since; only one that cannot be read as it is takes its files back.
+    if (!commit.workingCopy || now?.conflict === true) await giveBack(writer, commit, request);
+  }
+  const before = Object.entries(isJsonObject(bookmarks) ? bookmarks : {});
+  return await rewritesSince(request, above, new Map(before.map(([name, at]) => [name, String(at)])));
+}
+
+function readCommit(json: Json): Above[] {
+  if (!isJsonObject(json)) return [];
+  const { id, change, parents, working_copy: workingCopy } = json;
+  if (typeof id !== "string" || typeof change !== "string" || !Array.isArray(parents)) return [];
+  return [{ id, changeId: change, parents: parents.map(String), workingCopy: workingCopy === true }];
+}
+
+/** Edits nobody has snapshotted yet would look like none at all. */
+async function snapshot({ jj, settings }: JjWriter): Promise<void> {
+  const args = ["log", "--no-graph", "--revision=@", '--template=""'];
+  await jj.write(args, { doing: DOING, ...await settings.forWriting() });
+}
+
+async function rewritesSince(
+  request: Pick<JjAbandonRequest, "now">,
+  above: readonly Above[],
+  bookmarks: ReadonlyMap<string, string>,
+): Promise<Rewrites> {
   const after = await request.now();
   const visible = await after.visible();
   const rewritten = above.flatMap(({ id, changeId, workingCopy }) => {
@@ -70,7 +127,11 @@ function builtOn(visible: readonly VisibleCommit[], commits: readonly string[]):
   return above;
 }
 
-async function giveBack(writer: JjWriter, old: VisibleCommit, request: JjAbandonRequest): Promise<void> {
+async function giveBack(
+  writer: JjWriter,
+  old: Above,
+  request: Omit<JjAbandonRequest, "commits">,
+): Promise<void> {
   const { trees, jj, settings } = writer;
   const { keep } = request;
   const visible = await (await request.now()).visible();

@@ -112,11 +112,12 @@ export interface Abandonment {
   /** Those of the commits that another ref or checkout reaches even then. jj hides them all the same. */
   readonly kept: readonly string[];
   /**
-   * Does it. Bookmarks at one of the commits go to the nearest commit before it that stays.
+   * Does it. Bookmarks at one of the commits go to the nearest commit before it that stays. `begin` is called right before the
+   * first change, with what {@link VcsAdapter.finishAbandon} takes should this process die on the way (L37).
    *
    * @throws {VcsError} if a commit must not change, or files are in the way.
    */
-  apply(): Promise<Rewrites>;
+  apply(begin: (record: JsonObject) => Promise<void>): Promise<Rewrites>;
 }
 
 /**
@@ -245,6 +246,11 @@ export interface VcsAdapter extends AsyncDisposable {
    * while tracked files have no changes and others would not conflict.
    */
   prepareAbandon(commits: readonly string[], keep: readonly string[]): Promise<Abandonment>;
+  /**
+   * Does what is left of an abandonment whose process died, by what its `begin` was given. `undefined` if nothing of it had
+   * been done, or it was taken back since.
+   */
+  finishAbandon(record: JsonObject, keep: readonly string[]): Promise<Rewrites | undefined>;
   /** Finds or makes the trunk at `init` (formats §4) and returns its name. */
   adoptTrunk(preferred: string): Promise<string>;
   /** Makes the VCS forget another checkout; git removes its folder and refuses while that holds changes. */

@@ -11,7 +11,7 @@ import { mapLimit } from "../engine/io/pool.ts";
 import { shellQuote } from "../engine/io/shell.ts";
 import type { JsonObject } from "../engine/model/json.ts";
 import { VcsError } from "../engine/model/errors.ts";
-import { prepareAbandon } from "./_git_abandon.ts";
+import { finishAbandon, prepareAbandon } from "./_git_abandon.ts";
 import { branchProblem, createBranch, deleteBranch, moveBranch, park, switchTo } from "./_git_branches.ts";
 import { readCompleteness } from "./_git_clone.ts";
 import { commitPaths, readStatus, type Status, unstage } from "./_git_commit.ts";
@@ -54,6 +54,7 @@ import type {
   Location,
   ObjectReader,
   Position,
+  Rewrites,
   StagedBlob,
   VcsAdapter,
   VcsOptions,
@@ -327,7 +328,13 @@ class GitAdapter implements VcsAdapter {
     this.refresh();
     const request = { head: await this.#head(), refs: await this.#readRefs(), worktrees: await this.#readWorktrees() };
     const prepared = await prepareAbandon(this.#git, this.#reader, { ...request, commits, keep });
-    return { kept: prepared.kept, apply: () => this.#write(() => prepared.apply()) };
+    return { kept: prepared.kept, apply: (begin) => this.#write(() => prepared.apply(begin)) };
+  }
+
+  async finishAbandon(record: JsonObject): Promise<Rewrites | undefined> {
+    this.refresh();
+    const now = { head: await this.#head(), refs: await this.#readRefs(), worktrees: await this.#readWorktrees() };
+    return await this.#write(() => finishAbandon(this.#git, record, now));
   }
 
   async adoptTrunk(preferred: string): Promise<string> {

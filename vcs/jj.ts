@@ -16,7 +16,7 @@ import { readCompleteness } from "./_git_clone.ts";
 import { readCommitInfos } from "./_git_history.ts";
 import { Git } from "./_git_process.ts";
 import { PARKING_PREFIX } from "./_git_refs.ts";
-import { abandonKeeping } from "./_jj_abandon.ts";
+import { abandonKeeping, finishAbandon } from "./_jj_abandon.ts";
 import { commitPaths, type JjWriter, uncommit } from "./_jj_commit.ts";
 import { dirtyFiles } from "./_jj_dirty.ts";
 import { findRepo, findStore } from "./_jj_folders.ts";
@@ -50,6 +50,7 @@ import type {
   Location,
   ObjectReader,
   Position,
+  Rewrites,
   StagedBlob,
   VcsAdapter,
   VcsOptions,
@@ -309,7 +310,13 @@ class JjAdapter implements VcsAdapter {
 
   prepareAbandon(commits: readonly string[], keep: readonly string[]): Promise<Abandonment> {
     const request = { commits, keep, now: () => this.#newest() };
-    return Promise.resolve({ kept: [], apply: () => this.#write((writer) => abandonKeeping(writer, request)) });
+    const apply: Abandonment["apply"] = (begin) =>
+      this.#write((writer) => abandonKeeping(writer, { ...request, begin }));
+    return Promise.resolve({ kept: [], apply });
+  }
+
+  finishAbandon(record: JsonObject, keep: readonly string[]): Promise<Rewrites | undefined> {
+    return this.#write((writer) => finishAbandon(writer, record, { keep, now: () => this.#newest() }));
   }
 
   async adoptTrunk(preferred: string): Promise<string> {

@@ -17,6 +17,7 @@ import { actionsOf } from "../plan/preconditions.ts";
 import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import type { GcReport } from "../reports/releasing.ts";
 import { manifestsOf } from "../revision.ts";
+import { type Abandoned, abandonedJson, completeAbandoned, keptFiles } from "./abandon_begun.ts";
 import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
 import { lastHolders } from "./last_holders.ts";
@@ -92,18 +93,47 @@ export interface AbandonReport extends Report {
 export function abandon(ctx: Context, revs: readonly string[], options: AbandonOptions): Promise<AbandonReport> {
   return withLocks(ctx, { command: "abandon", repository: true, ...pickSignal(options) }, async () => {
     if (options.gc) await requireWholeHistory(ctx, "release anything");
+    const begun = (await completeAbandoned(ctx)).at(-1);
+    if (begun) return await goOn(ctx, begun, { revs, options });
     await refuseConflicts(ctx);
     const commits = await resolveAll(ctx, revs);
-    const { rel } = ctx.vcs.location;
-    const below = rel === "." ? "" : `${rel}/`;
-    // Each is whole by itself in every commit, so taking one out must neither change it later nor conflict with it.
-    const keep = [`${below}.tether`, `${below}tether.toml`];
-    const prepared = await ctx.vcs.prepareAbandon(commits, keep);
+    const prepared = await ctx.vcs.prepareAbandon(commits, keptFiles(ctx));
     if (!options.force) await refuseLosses(ctx, { revs, commits, prepared });
     options.signal?.throwIfAborted();
     const done = await applyHistory(ctx, { commits, prepared });
     return await release(ctx, { ...done, commits, options });
   });
+}
+
+/**
+ * Goes on where an interrupted run had changed history. Only if it is what is asked for: a revision such as `HEAD~1` is another
+ * commit by now, which nobody meant to lose.
+ */
+async function goOn(
+  ctx: Context,
+  begun: Abandoned,
+  request: { readonly revs: readonly string[]; readonly options: AbandonOptions },
+): Promise<AbandonReport> {
+  const { commits, rewrites } = begun;
+  const asked = new Set<string>();
+  for (const rev of request.revs) {
+    try {
+      asked.add(await ctx.vcs.resolve(rev));
+    } catch {
+      // A change of jj's that is gone has no name any more.
+      asked.add("");
+    }
+  }
+  if (asked.size !== commits.length || !commits.every((id) => asked.has(id))) {
+    const gone = commits.map((id) => id.slice(0, 12)).join(", ");
+    throw new TetherError(
+      `Cannot abandon ${
+        request.revs.map((r) => `"${r}"`).join(", ")
+      }: an interrupted abandon of ${gone} is completed first`,
+      { code: "completed", hints: ["tether ops", `tether abandon ${operands(request.revs)}`] },
+    );
+  }
+  return await release(ctx, { rewrites, ...await planFreed(ctx), commits, options: request.options });
 }
 
 /** Resolves revisions to commits that can go. */
@@ -179,18 +209,25 @@ async function applyHistory(
   ctx: Context,
   { commits, prepared }: { readonly commits: readonly string[]; readonly prepared: Abandonment },
 ): Promise<Changed> {
-  const pre: JsonObject = { vcs: (await ctx.position()).record, workspace: await ctx.workspaceFile.text() };
+  const pre: JsonObject = {
+    vcs: (await ctx.position()).record,
+    workspace: await ctx.workspaceFile.text(),
+    commits: [...commits],
+  };
   return await operate(ctx, { command: "abandon", pre }, {
     async run(op) {
-      const rewrites = await prepared.apply();
+      const rewrites = await prepared.apply(async (record) => {
+        await op.progress({ action: "prepare", record });
+        await ctx.env.boundary?.("prepare");
+      });
       await ctx.refresh();
-      await op.progress({ action: "abandon", commits: [...commits] });
+      await ctx.env.boundary?.("rewritten");
+      const { abandoned, ...rest } = abandonedJson(commits, rewrites);
+      await op.progress({ action: "abandon", commits: abandoned ?? [], ...rest });
       await ctx.env.boundary?.("abandon");
       const freed = await planFreed(ctx);
       const result: JsonObject = {
-        abandoned: [...commits],
-        rewritten_commits: Object.fromEntries(rewrites.commits),
-        bookmarks_moved: Object.fromEntries(rewrites.bookmarks),
+        ...abandonedJson(commits, rewrites),
         unreferenced: actionsOf(freed.plan, "unpin").map((a) => a.target),
       };
       const kept = prepared.kept.map((id) =>

@@ -9,6 +9,7 @@ import { TetherError } from "../model/errors.ts";
 import { withLocks } from "../plan/operation.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { CloseReport } from "../reports/releasing.ts";
+import { completeAbandoned } from "./abandon_begun.ts";
 import { summary } from "./ops.ts";
 import { pickSignal } from "./snapshot.ts";
 import { completeLanded, keepBaseStates } from "./unfinished.ts";
@@ -40,7 +41,8 @@ export function closeOperation(ctx: Context, id: string, options: CallOptions = 
       });
     }
     const what = summary(entry);
-    const landed = (await completeLanded(ctx)).some((e) => e.id === entry.id);
+    const complete = [...await completeLanded(ctx), ...(await completeAbandoned(ctx)).map((a) => a.entry)];
+    const landed = complete.some((e) => e.id === entry.id);
     await keepBaseStates(ctx);
     const steps = entries.filter((e) => e.status === "started" && e.parent === entry.id);
     for (const { id } of landed ? [] : [entry, ...steps]) {

@@ -29,6 +29,7 @@ import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { GcReport } from "../reports/releasing.ts";
+import { completeAbandoned } from "./abandon_begun.ts";
 import { isStray, whatIsAlive } from "./gc_branches.ts";
 import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
@@ -37,6 +38,7 @@ import { pickSignal } from "./snapshot.ts";
 /** Plans and applies under one hold of the locks. @throws {MultiObjectError} with the `report`, when something failed. */
 export function gc(ctx: Context, request: GcRequest & CallOptions): Promise<GcReport> {
   return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(request) }, async () => {
+    await completeAbandoned(ctx);
     const plan = await planGc(ctx, request);
     // What appeared meanwhile may need what would go; where nothing goes, reading history once is enough.
     if (!plan.isEmpty) await checkPlan(ctx, plan, "gc");
@@ -49,6 +51,7 @@ export function applyGc(ctx: Context, plan: Plan, options: CallOptions = {}): Pr
   return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(options) }, async () => {
     await checkPlan(ctx, plan, "gc");
     await requireUnneeded(ctx, plan);
+    await completeAbandoned(ctx);
     return await applyPlannedGc(ctx, plan, options);
   });
 }

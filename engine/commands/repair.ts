@@ -23,6 +23,7 @@ import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { RepairReport } from "../reports/releasing.ts";
 import { isForkable } from "../state.ts";
+import { completeAbandoned } from "./abandon_begun.ts";
 import { refCheck, sourceOf } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
 import { historyPreconditions } from "./gc_plan.ts";
@@ -243,7 +244,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
       },
     });
   } else await settle(ctx, { command: "repair", plan });
-  const landed = await completeLanded(ctx);
+  const landed = [...await completeLanded(ctx), ...(await completeAbandoned(ctx)).map((a) => a.entry)];
   const data = {
     ...done,
     notes: [

@@ -214,8 +214,11 @@ export function finishing(entry: OpEntry): string {
           ["drop", "--no-dry-run", ...["force_prune", "delete_stores"].flatMap(flag)],
           named(context["bookmark"]),
         );
-    case "abandon":
-      return entry.progress.some((p) => p["action"] === "abandon") ? "tether gc --no-dry-run" : "tether abandon REV";
+    case "abandon": {
+      if (entry.progress.some((p) => p["action"] === "abandon")) return "tether gc --no-dry-run";
+      const commits = entry.pre["commits"];
+      return command(["abandon"], Array.isArray(commits) ? named(...commits) : ["REV"]);
+    }
     case "add":
       return creating(entry) ?? "tether gc --delete-stores";
     case "undo":

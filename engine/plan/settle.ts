@@ -58,7 +58,7 @@ function settles(
     case "fork":
       return entry.command === "fork" && entry.pre["key"] === done.pre?.["key"];
     case "gc":
-      return entry.command === "gc" || entry.command === "abandon" && did(entry, "abandon") ||
+      return entry.command === "gc" ||
         entry.command === "drop" && isDropped(entry, done.bookmarks) && context["prune_bookmarks"] === true;
     case "drop":
       return entry.command === "drop" && planContext(entry.plan)["bookmark"] === context["bookmark"];

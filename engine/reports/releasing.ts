@@ -98,7 +98,7 @@ export interface CloseReport extends Report {
   readonly command: string;
   /** How far it had got. */
   readonly summary: string;
-  /** Whether its commit turned out to exist: then it is complete like any other, and can be undone. */
+  /** Whether it turned out to have taken effect: then it is complete like any other. */
   readonly landed: boolean;
 }
 

@@ -7,6 +7,7 @@
 import type { AddOptions } from "../../engine/commands/add.ts";
 import type { CommitOptions } from "../../engine/commands/commit.ts";
 import type { GcRequest } from "../../engine/commands/gc_input.ts";
+import type { DropRequest } from "../../engine/commands/drop_plan.ts";
 import type { NewOptions } from "../../engine/commands/new.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import type { Policy } from "../../engine/model/manifest.ts";
@@ -26,7 +27,12 @@ export type Call =
   | { readonly command: "promote" }
   | { readonly command: "undo" }
   | { readonly command: "repair" }
-  | { readonly command: "drop"; readonly bookmark: string };
+  | { readonly command: "drop"; readonly bookmark: string; readonly options?: Omit<DropRequest, "bookmark"> }
+  | { readonly command: "abandon"; readonly revs: readonly string[] }
+  | { readonly command: "close"; readonly op: string }
+  | { readonly command: "upgrade" }
+  | { readonly command: "forget-workspace"; readonly id?: string }
+  | { readonly command: "recover" };
 
 /** What a process ends with whose call was refused. */
 export const REFUSED = 75;
@@ -75,7 +81,22 @@ export async function perform(dataset: Dataset, call: Call): Promise<void> {
       await dataset.repair({ allHistory: true });
       break;
     case "drop":
-      await dataset.drop(call.bookmark, { dryRun: false });
+      await dataset.drop(call.bookmark, { ...call.options, dryRun: false });
+      break;
+    case "abandon":
+      await dataset.abandon(call.revs);
+      break;
+    case "close":
+      await dataset.closeOperation(call.op);
+      break;
+    case "upgrade":
+      await dataset.upgrade();
+      break;
+    case "forget-workspace":
+      await dataset.forgetWorkspace(call.id);
+      break;
+    case "recover":
+      await dataset.recover();
       break;
     default:
       call satisfies never;

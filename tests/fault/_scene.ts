@@ -11,6 +11,7 @@ import { Dataset } from "../../engine/dataset.ts";
 import { initDataset } from "../../engine/commands/init.ts";
 import { createRepository, writeArray } from "../helpers/icechunk_data.ts";
 import { appendLanceRows, createLanceTable } from "../helpers/lance_data.ts";
+import { asTempRepo, HAS_JJ, tempJjRepo } from "../helpers/jj_repo.ts";
 import { type TempRepo, tempRepo } from "../helpers/repo.ts";
 import type { Call } from "./_call.ts";
 
@@ -40,9 +41,15 @@ export interface Scene extends AsyncDisposable {
 const VICTIM = fileURLToPath(new URL("_victim.ts", import.meta.url));
 
 /** Starts a victim. With a boundary, it dies there. */
-export function victim(root: string, call: Call, deadly?: string): Deno.ChildProcess {
+export function victim(
+  root: string,
+  call: Call,
+  deadly?: string,
+  env: Readonly<Record<string, string>> = {},
+): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "-A", VICTIM, root, JSON.stringify(call), ...deadly === undefined ? [] : [deadly]],
+    env: { ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -54,6 +61,35 @@ export async function endOf(child: Deno.ChildProcess): Promise<Ended> {
   const { code, signal, stdout, stderr } = await child.output();
   const [out = "", err = ""] = [stdout, stderr].map((b) => new TextDecoder().decode(b));
   return { code, signal, stdout: out, stderr: err };
+}
+
+/** A scene of one version control system or the other. */
+export interface BothScene extends Scene {
+  readonly system: "git" | "jj";
+  /** Makes a bookmark by the system's own means. */
+  bookmark(name: string, commit: string): Promise<unknown>;
+}
+
+/** Defines a test over a scene on git and on jj. */
+export function onBothScenes(
+  name: string,
+  keys: readonly Key[],
+  fn: (s: BothScene, t: Deno.TestContext) => Promise<void>,
+): void {
+  Deno.test(`${name} (git)`, async (t) => {
+    await using s = await scene(keys);
+    await fn({ ...s, system: "git", bookmark: (name, commit) => s.repo.git(["branch", name, commit]) }, t);
+  });
+  Deno.test({
+    name: `${name} (jj)`,
+    ignore: !HAS_JJ,
+    async fn(t) {
+      const repo = await tempJjRepo();
+      await using s = await scene(keys, { makeRepo: () => Promise.resolve(asTempRepo(repo)) });
+      const bookmark: BothScene["bookmark"] = (name, commit) => repo.jj(["bookmark", "create", name, "-r", commit]);
+      await fn({ ...s, system: "jj", bookmark }, t);
+    },
+  });
 }
 
 /** What an object is of. */

@@ -22,9 +22,10 @@ const env = {
   },
 };
 
-await using dataset = await Dataset.open(root, { env });
+const what = JSON.parse(call) as Call;
+await using dataset = await Dataset.open(root, { env, allowOlder: what.command === "upgrade" });
 try {
-  await perform(dataset, JSON.parse(call) as Call);
+  await perform(dataset, what);
 } catch (error) {
   if (!(error instanceof TetherError)) throw error;
   // A refusal, and not a crash.
