@@ -107,6 +107,7 @@ export {
   type Policy,
   type State,
 } from "./engine/model/manifest.ts";
+export type { StateField, StateForm } from "./engine/model/state_form.ts";
 export {
   parsePinRef,
   parseWorkingRef,

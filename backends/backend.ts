@@ -8,6 +8,7 @@
 import type { Json, JsonObject } from "../engine/model/json.ts";
 import type { Locator, Pin, Policy, State } from "../engine/model/manifest.ts";
 import { sameContent } from "../engine/model/manifest.ts";
+import type { StateForm } from "../engine/model/state_form.ts";
 import { RefMovedError, renderState } from "../engine/model/errors.ts";
 import type { HistoryEntry, ObjectDiff, Op, Retention, Verdict } from "./_answers.ts";
 import type { Capabilities, Capability } from "./_capability.ts";
@@ -34,7 +35,7 @@ export {
   StoreNotFoundError,
   UnavailableError,
 } from "../engine/model/errors.ts";
-export type { Json, JsonObject, Locator, Pin, Policy, State };
+export type { Json, JsonObject, Locator, Pin, Policy, State, StateForm };
 
 export { MAX_DIFF_ENTRIES } from "./_answers.ts";
 export type { Change, HistoryEntry, ObjectDiff, Op, Retention, Verdict } from "./_answers.ts";
@@ -155,6 +156,12 @@ export interface BackendStatics {
   readonly maturity: "stable" | "experimental";
   /** State keys that address but do not identify. */
   readonly volatileKeys: ReadonlySet<string>;
+  /**
+   * The forms its states have, those that older versions wrote among them. A manifest whose state has none of them is not
+   * believed.
+   * @default {any form}
+   */
+  readonly stateForms?: readonly StateForm[];
   /** Locator keys that may hold a local path. */
   readonly localPathKeys: readonly string[];
   /** Prefixes a local path may stand behind, such as `ducklake:`. */

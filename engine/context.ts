@@ -23,6 +23,7 @@ import {
 import { type BrokenManifest, ManifestStore } from "./files/manifests.ts";
 import { readSecrets, rememberEnvironment } from "./files/secrets.ts";
 import { WorkspaceFile, type WorkspaceState } from "./files/workspace.ts";
+import { readJudged } from "./judged.ts";
 import { Mutex } from "./io/pool.ts";
 import { shellQuote } from "./io/shell.ts";
 import { ConfigError } from "./model/errors.ts";
@@ -87,7 +88,7 @@ export class Context implements AsyncDisposable {
     return this.#view.objects;
   }
 
-  /** Manifests that do not parse. */
+  /** Manifests that do not parse, or hold a state that is none. */
   get broken(): readonly BrokenManifest[] {
     return this.#view.broken;
   }
@@ -110,7 +111,7 @@ export class Context implements AsyncDisposable {
   /** Reads manifests and workspace again, as taking a lock does (formats §17). */
   async refresh(): Promise<void> {
     this.vcs.refresh();
-    const { objects, broken } = await this.manifests.read();
+    const { objects, broken } = await readJudged(this.manifests, this.root);
     this.#view = { objects, broken, workspace: await this.workspaceFile.read() };
   }
 
@@ -128,7 +129,7 @@ export class Context implements AsyncDisposable {
   /** Writes manifests and reads them back into the view. */
   async saveManifests(changed: readonly ObjectManifest[]): Promise<void> {
     await this.manifests.writeAll(changed);
-    const { objects, broken } = await this.manifests.read();
+    const { objects, broken } = await readJudged(this.manifests, this.root);
     this.#view = { ...this.#view, objects, broken };
   }
 
@@ -229,7 +230,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
     await ensureGitignore(root, "complete");
     const manifests = new ManifestStore(root);
     const workspaceFile = new WorkspaceFile(root, env.randomHex);
-    const { objects, broken } = await manifests.read();
+    const { objects, broken } = await readJudged(manifests, root);
     const workspace = await workspaceFile.read();
     const cacheDir = workspaceFile.persistent ? await usableCache(paths, workspace.workspaceId) : undefined;
     const context: Context = new Context({

@@ -4,6 +4,7 @@ import { strict as assert } from "node:assert";
 import { parse, stringify } from "smol-toml";
 import { integer, type Json, jsonEqual, type JsonObject, parseJson, writeJson } from "../../engine/model/json.ts";
 import { refForPin } from "../../engine/model/names.ts";
+import { stateProblem } from "../../engine/model/state_form.ts";
 import { type Bench, type Check, pinIdOf } from "./_bench.ts";
 import { watchWorkers } from "./_leaks.ts";
 import { heldFiles, spellingsOf } from "./_local.ts";
@@ -18,6 +19,9 @@ export const ALWAYS: readonly Check[] = [
       const state = await bench.head(locator);
       assert.ok(Object.keys(state).length > 0, "a state must not be empty");
       assertExactJson(state, "state");
+      const { stateForms } = bench.bare.statics;
+      const problem = stateForms && stateProblem(state, stateForms);
+      assert.ok(!problem, `a state must have a declared form: ${problem?.field}: ${problem?.reason}`);
       assert.ok(jsonEqual(await bench.head(locator), state), "two reads of an unchanged object must give one state");
     },
   },

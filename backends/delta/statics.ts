@@ -14,6 +14,7 @@ export const deltaStatics: BackendStatics = {
   capabilities: new Set(["fingerprint", "addressable", "cheap_fingerprint", "retention_bound", "diff", "history"]),
   maturity: "stable",
   volatileKeys: new Set(),
+  stateForms: [{ version: "whole", table_id: "text" }],
   localPathKeys: ["uri", "path"],
   localPathPrefixes: [],
   uriKeys: ["uri", "path"],

@@ -16,6 +16,12 @@ export const fileStatics: BackendStatics = {
   capabilities: new Set(CAPABILITIES),
   maturity: "stable",
   volatileKeys: new Set(),
+  stateForms: [
+    { type: { is: "file" }, size: "whole", sha256: "text" },
+    { type: { is: "dir" }, count: "whole", size: "whole", digest: "text" },
+    { type: { is: "object" }, size: "whole", etag: "text?", version_id: "text?" },
+    { type: { is: "prefix" }, count: "whole", size: "whole", digest: "text" },
+  ],
   localPathKeys: ["uri", "path"],
   localPathPrefixes: [],
   uriKeys: ["uri", "path"],

@@ -48,6 +48,7 @@ export const gitStatics: BackendStatics = {
   ]),
   maturity: "stable",
   volatileKeys: new Set(["dirty", "change_id"]),
+  stateForms: [{ sha: "text", dirty: "flag?", change_id: "text?" }],
   localPathKeys: ["path", "uri"],
   localPathPrefixes: [],
   uriKeys: ["path", "uri"],

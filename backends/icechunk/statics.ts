@@ -27,6 +27,7 @@ export const icechunkStatics: BackendStatics = {
   capabilities: new Set(CAPABILITIES),
   maturity: "stable",
   volatileKeys: new Set(),
+  stateForms: [{ snapshot_id: "text" }],
   localPathKeys: ["uri", "path"],
   localPathPrefixes: [],
   uriKeys: ["uri", "path"],

@@ -17,6 +17,7 @@ export const lanceStatics: BackendStatics = {
   capabilities: new Set(["fingerprint", "addressable", "pin", "fork", "atomic_ref", "diff", "history"]),
   maturity: "stable",
   volatileKeys: new Set(),
+  stateForms: [{ branch: "text", version: "whole", branch_id: "text?" }],
   localPathKeys: ["uri", "path"],
   localPathPrefixes: [],
   uriKeys: ["uri", "path"],

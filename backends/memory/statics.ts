@@ -36,6 +36,7 @@ export const memoryStatics: BackendStatics = {
   ]),
   maturity: "stable",
   volatileKeys: new Set(),
+  stateForms: [{ snapshot_id: "text" }],
   localPathKeys: [],
   localPathPrefixes: [],
   uriKeys: ["uri", "system"],

@@ -48,11 +48,16 @@ const NEEDS = v.object({
   sys: TEXTS,
   ambient: v.boolean(),
 });
+const FIELD = v.union([
+  v.picklist(["text", "whole", "flag", "text?", "whole?", "flag?"]),
+  v.object({ is: v.string() }),
+]);
 const DESCRIPTION = v.object({
   kind: v.string(),
   capabilities: CAPABILITY_SET,
   maturity: v.picklist(["stable", "experimental"]),
   volatileKeys: NAMES,
+  stateForms: v.exactOptional(v.array(v.record(v.string(), FIELD))),
   localPathKeys: TEXTS,
   localPathPrefixes: TEXTS,
   uriKeys: TEXTS,

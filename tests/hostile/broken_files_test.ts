@@ -169,6 +169,15 @@ const PARTIAL: Readonly<Record<string, readonly [Breakage, RegExp]>> = {
     },
     /it is a symbolic link/,
   ],
+  "a state that lacks a field": [edit(MANIFEST, /\nsha256 = .*/, ""), /other\.toml": state\.sha256: it is missing/],
+  "a state of another type": [
+    edit(MANIFEST, /\nsize = \d+/, '\nsize = "big"'),
+    /state\.size: it is not a whole number/,
+  ],
+  "a state of another kind": [
+    edit(MANIFEST, /(\[state\]\n)([^[\n]+\n)+/, '$1snapshot_id = "1CECHNKREP0F1RSTCMT0"\n'),
+    /state\.type: it is none of "file", "dir", /,
+  ],
   "the key of another": [edit(MANIFEST, /key = "other"/, 'key = "plate"'), /same key "plate"/],
 };
 

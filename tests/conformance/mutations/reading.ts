@@ -81,6 +81,12 @@ export const READING: readonly Mutation[] = [
     methods: { fingerprint: async (r, l, ref) => ({ ...await r.fingerprint(l, ref), id: 1n }) },
   },
   {
+    check: "C01",
+    what: "a state has none of the forms that the kind declares",
+    says: "a declared form: version: it is missing",
+    statics: { stateForms: [{ version: "whole" }] },
+  },
+  {
     check: "C02",
     what: "a fingerprint is blind to writes",
     says: "a write must change the content",
