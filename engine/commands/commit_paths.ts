@@ -9,6 +9,7 @@ import { listListings } from "../files/listings.ts";
 import { listingName } from "../model/hash.ts";
 import { manifestPath } from "../model/keys.ts";
 import { contentState, type ObjectManifest } from "../model/manifest.ts";
+import { leftBehind, refuseMoved } from "./moved.ts";
 
 /** What a commit covers. */
 export interface CommitScope {
@@ -26,8 +27,10 @@ export async function commitPaths(ctx: Context, scope: CommitScope): Promise<str
   ).map(at);
   const stored = new Set(await listListings(ctx.paths));
   if (scope.keys === undefined) {
-    return [...frame, at(".tether/objects"), ...(stored.size > 0 ? [at(".tether/listings")] : [])];
+    const listings = stored.size > 0 ? [at(".tether/listings")] : [];
+    return [...frame, at(".tether/objects"), ...listings, ...await leftBehind(ctx)];
   }
+  await refuseMoved(ctx);
   // A first commit of some keys brings the files without which no clone could open the dataset (formats §18).
   const tracked = new Set(await ctx.vcs.tracked(frame));
   const listings: string[] = [];

@@ -29,6 +29,7 @@ import type { CallOptions } from "../reports/report.ts";
 import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
+import { leftBehind, refuseMoved } from "./moved.ts";
 import { removedKeys } from "./removed.ts";
 import { renderRetention, retentionOf } from "./retention.ts";
 import { pickSignal, readStates, standingOf } from "./snapshot.ts";
@@ -159,6 +160,8 @@ export async function selectForCommit(ctx: Context, selectors: readonly string[]
 export async function planCommit(ctx: Context, options: CommitPlanOptions): Promise<Plan> {
   await requireOnBookmark(ctx, "commit");
   const { objects, removed } = await selectForCommit(ctx, options.keys);
+  // Before any store is read: a commit that could not be whole must not pin either.
+  await (options.keys && options.keys.length > 0 ? refuseMoved(ctx) : leftBehind(ctx));
   const standing = await standingOf(ctx);
   refuseStale(staleKeys(standing).filter((k) => objects.some((o) => o.key === k)));
   const moving = objects.filter((o) => isMoving(o, standing));

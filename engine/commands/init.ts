@@ -4,14 +4,16 @@
  * @module
  */
 
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { detectVcs } from "../../vcs/detect.ts";
 import type { VcsAdapter } from "../../vcs/adapter.ts";
 import { type EngineEnv, REAL_ENV } from "../env.ts";
 import { writeAtomic } from "../files/atomic.ts";
 import { newConfigText } from "../files/config.ts";
-import { datasetPaths, ensureGitattributes, ensureGitignore } from "../files/layout.ts";
+import { datasetPaths, ensureGitattributes, ensureGitignore, findRoot } from "../files/layout.ts";
 import { WorkspaceFile } from "../files/workspace.ts";
+import { DatasetTrees } from "../history/dataset_trees.ts";
+import { isInside } from "../io/paths.ts";
 import { ConfigError } from "../model/errors.ts";
 import { isDatasetId } from "../model/names.ts";
 import type { InitReport } from "../reports/registering.ts";
@@ -27,7 +29,7 @@ export interface InitOptions {
 /**
  * Makes a folder a dataset, creating the folder if it is missing. Commits nothing.
  *
- * @throws {ConfigError} if it is one already, or the id is malformed.
+ * @throws {ConfigError} if it is one already, lies in one of the same repository, or the id is malformed.
  * @throws {VcsError} if no version control encloses it.
  */
 export async function initDataset(path: string = ".", options: InitOptions = {}): Promise<InitReport> {
@@ -54,8 +56,10 @@ export async function initDataset(path: string = ".", options: InitOptions = {})
     const git = env.variable("TETHER_GIT");
     const jj = env.variable("TETHER_JJ");
     vcs = await detectVcs(root, { programs: { ...(git ? { git } : {}), ...(jj ? { jj } : {}) } });
+    await refuseInside(root, vcs.location.root);
+    const warnings = await around(root, vcs);
     const trunk = await vcs.adoptTrunk("main");
-    return await write(root, { datasetId, trunk, env });
+    return await write(root, { datasetId, trunk, env, warnings });
   } catch (error) {
     // A folder made for nothing goes again; one that was there stays.
     if (made !== undefined) await removeEmpty(folder, made);
@@ -65,11 +69,45 @@ export async function initDataset(path: string = ".", options: InitOptions = {})
   }
 }
 
+/** Refuses a folder of another dataset of the same repository: whoever works there means that one. */
+async function refuseInside(root: string, checkout: string): Promise<void> {
+  if (root === checkout) return;
+  const outer = await findRoot(dirname(root));
+  // Above a submodule lies another repository, whose dataset does not reach into it (L14).
+  if (outer === undefined || !isInside(outer, checkout)) return;
+  throw new ConfigError(`Cannot make a dataset of "${root}": it lies in the dataset at "${outer}"`, {
+    code: "nested",
+    hints: [
+      "tether status",
+      `Or take a folder beside "${outer}": commands run below a dataset inside another one would never reach the outer one`,
+    ],
+    details: { outer },
+  });
+}
+
+/** Says which datasets the commit underfoot has below the new one: commands run there go on working on them. */
+async function around(root: string, vcs: VcsAdapter): Promise<string[]> {
+  const { commit } = await vcs.position();
+  const tree = commit === null ? undefined : await vcs.treeOf(commit);
+  if (tree === undefined) return [];
+  const { rel } = vcs.location;
+  const roots = (await new DatasetTrees(vcs.objects()).find(tree)).map((d) => d.root);
+  const below = roots.filter((r) => r !== rel && (rel === "." || isInside(r, rel)));
+  return below.map((r) =>
+    `There is a dataset in "${join(vcs.location.root, r)}", below "${root}": commands run there work on that one`
+  );
+}
+
 async function write(
   root: string,
-  options: { readonly datasetId: string; readonly trunk: string; readonly env: EngineEnv },
+  options: {
+    readonly datasetId: string;
+    readonly trunk: string;
+    readonly env: EngineEnv;
+    readonly warnings: readonly string[];
+  },
 ): Promise<InitReport> {
-  const { datasetId, trunk, env } = options;
+  const { datasetId, trunk, env, warnings } = options;
   const paths = datasetPaths(root);
   await Deno.mkdir(paths.objects, { recursive: true });
   await ensureGitignore(root, "create");
@@ -81,7 +119,7 @@ async function write(
   // The file that makes it a dataset comes last: killed before it, the folder is none, and init works again.
   await writeAtomic(paths.config, newConfigText({ datasetId, trunk }), { tempDir: paths.cache });
   await env.boundary?.("config");
-  return withJson({ root, datasetId, trunk }, () => ({ root, dataset_id: datasetId }));
+  return withJson({ root, datasetId, trunk, warnings }, () => ({ root, dataset_id: datasetId }));
 }
 
 /** Returns the topmost folder on the way to a path that does not exist; `undefined` when all do. */

@@ -16,6 +16,8 @@ export interface InitReport extends Report {
   readonly datasetId: string;
   /** The bookmark that stands for upstream. */
   readonly trunk: string;
+  /** What the user should know though nothing failed. */
+  readonly warnings: readonly string[];
 }
 
 /**

@@ -6,6 +6,7 @@ import { initDataset } from "../../engine/commands/init.ts";
 import { ConfigError, MultiObjectError, StalePlanError, TetherError } from "../../engine/model/errors.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
+import { tempRepo } from "../helpers/repo.ts";
 
 const ALL: GcRequest = { pruneBookmarks: true, deleteStores: true };
 
@@ -122,7 +123,11 @@ const BREAKS: Record<string, Break> = {
   },
   "2: another dataset of the repository names it": {
     change: async ({ t }) => {
-      await initDataset(`${t.root}/second`);
+      // Beside this one, then moved into it: init makes none in another.
+      const apart = await tempRepo();
+      await initDataset(`${apart.path}/second`);
+      await Deno.rename(`${apart.path}/second`, `${t.root}/second`);
+      await apart[Symbol.asyncDispose]();
       await t.with((ds) => ds.add({ key: "theirs", kind: "memory", locator: { system: t.system("made") } }), {
         at: `${t.root}/second`,
       });
