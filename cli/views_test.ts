@@ -271,7 +271,7 @@ Deno.test("[commands 5.15] ops: flags say what became of an operation", () => {
 });
 
 Deno.test("[commands 5.1, 5.2, 5.3, 5.5, 5.7] the remaining views", () => {
-  assert.deepEqual(texts(initLines(report({ root: "/lab", datasetId: "0a1b2c3d", trunk: "main" }))), [
+  assert.deepEqual(texts(initLines(report({ root: "/lab", datasetId: "0a1b2c3d", trunk: "main", warnings: [] }))), [
     "dataset id 0a1b2c3d, at /lab, trunk bookmark main",
     "its pins are named tether.0a1b2c3d.*, its working branches tether.ws.0a1b2c3d.*",
   ]);
