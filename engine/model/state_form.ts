@@ -19,7 +19,7 @@ import type { Json, JsonObject } from "./json.ts";
  * assert.deepEqual(Object.keys(fields), ["type", "version", "branch"]);
  * ```
  */
-export type StateField = FieldType | `${FieldType}?` | { readonly is: string };
+export type StateField = "text" | "whole" | "flag" | "text?" | "whole?" | "flag?" | { readonly is: string };
 
 type FieldType = "text" | "whole" | "flag";
 
