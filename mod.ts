@@ -184,6 +184,7 @@ export { type BackendSource, registerBackend } from "./engine/host/register.ts";
 export { detectVcs } from "./vcs/detect.ts";
 export type {
   Abandonment,
+  AbsentCheckout,
   Blocked,
   Checkout,
   CommitInfo,

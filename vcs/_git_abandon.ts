@@ -10,7 +10,8 @@ import { isJsonObject, type JsonObject } from "../engine/model/json.ts";
 import type { Abandonment, Rewrites } from "./adapter.ts";
 import { readIsAncestor } from "./_git_history.ts";
 import type { Git } from "./_git_process.ts";
-import { BRANCH_PREFIX, type Head, isParking, type Worktree } from "./_git_refs.ts";
+import { BRANCH_PREFIX, type Head, isParking } from "./_git_refs.ts";
+import type { Worktree } from "./_git_worktrees.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
 
 const DOING = "abandon commits";

@@ -7,7 +7,8 @@
 import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import { type Git, gitFailure } from "./_git_process.ts";
-import { BRANCH_PREFIX, type Head, heldElsewhere, PARKING_PREFIX, type Worktree } from "./_git_refs.ts";
+import { BRANCH_PREFIX, type Head, PARKING_PREFIX } from "./_git_refs.ts";
+import { heldBy, heldElsewhere, type Worktree } from "./_git_worktrees.ts";
 import { checkId } from "./object_reader.ts";
 
 /** How many parking branches of one commit are tried before giving up. */
@@ -61,12 +62,7 @@ export async function moveBranch(
 ): Promise<void> {
   const doing = `move bookmark "${branch}"`;
   const holder = move.worktrees.find((w) => !w.current && w.head.branch === branch);
-  if (holder) {
-    throw new VcsError(`Cannot ${doing}: the checkout at "${holder.root}" is on it`, {
-      code: "bookmark-held",
-      details: { bookmark: branch, checkout: holder.root },
-    });
-  }
+  if (holder) throw heldBy(doing, branch, holder);
   if (move.head.branch !== branch) {
     await git.run(["update-ref", "-m", "tether", BRANCH_PREFIX + branch, move.to, move.from], { doing, writes: true });
     return;
@@ -85,12 +81,7 @@ export async function deleteBranch(
 ): Promise<void> {
   const doing = `delete bookmark "${branch}"`;
   const holder = options.worktrees.find((w) => w.head.branch === branch);
-  if (holder) {
-    throw new VcsError(`Cannot ${doing}: the checkout at "${holder.root}" is on it`, {
-      code: "bookmark-held",
-      details: { bookmark: branch, checkout: holder.root },
-    });
-  }
+  if (holder) throw heldBy(doing, branch, holder);
   await git.run(["update-ref", "-d", BRANCH_PREFIX + branch, options.at], { doing, writes: true });
   // What a branch had of settings would come back with a new branch of that name.
   await git.run(["config", "--remove-section", `branch.${branch}`], { doing, codes: [0, 128], writes: true });

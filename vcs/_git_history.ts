@@ -8,8 +8,8 @@ import { join } from "node:path";
 import type { CommitInfo, HistoryCommit, StagedBlob } from "./adapter.ts";
 import { filesInIndex, type IndexFile } from "./_git_index.ts";
 import type { Git } from "./_git_process.ts";
-import { gitDirsOf, heldByWorktrees, lostWorktrees } from "./_git_worktrees.ts";
-import { BRANCH_PREFIX, type GitFolders, type Worktree } from "./_git_refs.ts";
+import { heldByWorktrees, type Worktree } from "./_git_worktrees.ts";
+import { BRANCH_PREFIX, type GitFolders } from "./_git_refs.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
 
 /**
@@ -29,32 +29,21 @@ export async function readHistory(git: Git, folders: GitFolders): Promise<Histor
 }
 
 /**
- * Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). That of
- * a worktree whose folder is not there counts: once moved back, it is as it was. An index costs a child where only git can
- * read it.
+ * Returns every manifest that the index of a worktree names, whatever dataset and conflict stage it belongs to (L01). An index
+ * costs a child where only git can read it.
  */
 export async function readStaged(
   git: Git,
   folders: GitFolders,
   worktrees: readonly Worktree[],
 ): Promise<StagedBlob[]> {
-  const gitDirs = await gitDirsOf(folders, worktrees);
-  const places = [
-    ...worktrees.map(({ root }) => ({ root, cwd: root, at: [], gitDir: gitDirs.get(root) })),
-    ...(await lostWorktrees(folders)).map(({ root, gitDir }) => ({
-      root,
-      cwd: gitDir,
-      at: [`--git-dir=${gitDir}`, `--work-tree=${gitDir}`],
-      gitDir,
-    })),
-  ];
   const staged: StagedBlob[] = [];
-  for (const { root, cwd, at, gitDir } of places) {
-    let files = gitDir === undefined ? undefined : await readIndex(gitDir, folders.idBytes);
+  for (const { root, gitDir } of worktrees) {
+    let files = await readIndex(gitDir, folders.idBytes);
     if (files === undefined) {
       const result = await git.run(
-        [...at, "ls-files", "-z", "--stage", "--full-name", "--", `:(top,glob)**/*${ENDING}`],
-        { doing: `read the index of the checkout at "${root}"`, cwd },
+        ["ls-files", "-z", "--stage", "--full-name", "--", `:(top,glob)**/*${ENDING}`],
+        { doing: `read the index of the checkout at "${root}"`, cwd: root },
       );
       files = parseStage(result.text());
     }

@@ -1,14 +1,13 @@
 /**
- * What git's refs, HEAD and worktrees say (formats §15.4, §15.5; L12, L18).
+ * What git's refs and HEAD say (formats §15.4, §15.5; L12, L18).
  *
  * @module
  */
 
-import { join, resolve } from "node:path";
-import { shellQuote } from "../engine/io/shell.ts";
+import { join } from "node:path";
 import { VcsError } from "../engine/model/errors.ts";
 import { missingObject } from "./_missing.ts";
-import type { Blocked, Checkout, Position } from "./adapter.ts";
+import type { Blocked, Position } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
 import type { GitObjectReader } from "./object_reader.ts";
 
@@ -159,83 +158,4 @@ export async function readRefs(git: Git): Promise<ReadonlyMap<string, string>> {
 export function branchesOf(refs: ReadonlyMap<string, string>): Map<string, string> {
   const branches = [...refs].filter(([name]) => name.startsWith(BRANCH_PREFIX));
   return new Map(branches.map(([name, id]) => [name.slice(BRANCH_PREFIX.length), id]));
-}
-
-/** One checkout and where its HEAD is. */
-export interface Worktree extends Checkout {
-  readonly head: Head;
-}
-
-/** Returns every checkout whose folder exists. One on a device that is not here counts when it is locked. */
-export async function readWorktrees(git: Git, folders: GitFolders, reader: GitObjectReader): Promise<Worktree[]> {
-  if (await isOnly(folders)) {
-    const head = await readHead(git, folders, reader);
-    return [{ root: folders.root, current: true, main: true, bookmark: bookmarkOf(head.branch), head }];
-  }
-  const result = await git.run(["worktree", "list", "--porcelain", "-z"], { doing: "list the worktrees" });
-  const records = result.text().split("\0\0").filter((record) => record !== "").map(parseRecord);
-  const worktrees: Worktree[] = [];
-  for (const [index, record] of records.entries()) {
-    if (record.has("bare") || record.has("prunable")) continue;
-    const root = await rootOf(git, folders, { path: record.get("worktree") ?? "", isMain: index === 0 });
-    const branch = record.get("branch")?.replace(BRANCH_PREFIX, "") ?? null;
-    const commit = record.get("HEAD") ?? "";
-    worktrees.push({
-      root,
-      current: root === folders.root,
-      main: index === 0,
-      bookmark: bookmarkOf(branch),
-      head: { branch, commit: /^0*$/.test(commit) ? null : commit },
-    });
-  }
-  return worktrees;
-}
-
-function bookmarkOf(branch: string | null): string | null {
-  return branch === null || isParking(branch) ? null : branch;
-}
-
-/** Tells whether a checkout is the only one: git keeps a folder for each other (gitrepository-layout). */
-async function isOnly(folders: GitFolders): Promise<boolean> {
-  return await Deno.realPath(folders.gitDir) === folders.commonDir &&
-    !await exists(join(folders.commonDir, "worktrees"));
-}
-
-function parseRecord(text: string): Map<string, string> {
-  return new Map(
-    text.split("\0").map((line) => {
-      const space = line.indexOf(" ");
-      return space < 0 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
-    }),
-  );
-}
-
-/** Returns a worktree's root. For the main one of a submodule git names its git folder instead. */
-async function rootOf(git: Git, folders: GitFolders, worktree: { path: string; isMain: boolean }): Promise<string> {
-  if (worktree.isMain && await Deno.realPath(folders.gitDir) === folders.commonDir) return folders.root;
-  const path = await realPathOrSame(worktree.path);
-  if (!worktree.isMain || path !== folders.commonDir) return path;
-  const configured = await git.run(["config", "core.worktree"], { doing: "find the main worktree" });
-  return await realPathOrSame(resolve(path, configured.text().replace(/\n$/, "")));
-}
-
-async function realPathOrSame(path: string): Promise<string> {
-  try {
-    return await Deno.realPath(path);
-  } catch {
-    // Locked and away: the spelling git has is all there is.
-    return path;
-  }
-}
-
-/** Returns the error of a branch that another checkout is on (Δ29). */
-export function heldElsewhere(branch: string, holder: Checkout): VcsError {
-  return new VcsError(
-    `Cannot go to bookmark "${branch}": the checkout at "${holder.root}" is on it, and git allows one checkout a branch`,
-    {
-      code: "bookmark-held",
-      hints: [`tether new -b NAME -- ${shellQuote(branch)}`, "Make a second clone to work on one bookmark twice"],
-      details: { bookmark: branch, checkout: holder.root },
-    },
-  );
 }

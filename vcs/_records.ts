@@ -108,6 +108,42 @@ export interface Checkout {
   readonly main?: boolean;
   /** The bookmark it is on, as in {@link Position}: the first one where there are several; `null` for none. */
   readonly bookmark: string | null;
+  /** The commit its files are of: git HEAD, jj `@` as of its last snapshot; `null` before the first one. */
+  readonly commit: string | null;
+}
+
+/**
+ * One checkout that the repository knows and that cannot be read: moved, deleted, or on a disk that is away.
+ *
+ * @example Find out that a worktree was moved by hand
+ * ```ts
+ * import { type AbsentCheckout, Dataset } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ * import { execSync } from "node:child_process";
+ *
+ * const outer = await Deno.realPath(await Deno.makeTempDir());
+ * const cwd = `${outer}/first`;
+ * execSync("git init -q first", { cwd: outer });
+ * execSync("git -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m First", { cwd });
+ * execSync("git worktree add -q -b relabel ../second", { cwd });
+ * await using ds = await Dataset.init(cwd);
+ * await Deno.rename(`${outer}/second`, `${outer}/third`);
+ *
+ * const absent: readonly AbsentCheckout[] = await ds.vcs.absentCheckouts();
+ * assert.deepEqual(absent.map((c) => [c.root, c.bookmarks]), [[`${outer}/second`, ["relabel"]]]);
+ * ```
+ */
+export interface AbsentCheckout {
+  /** Where its folder was; `null` when that is not known. */
+  readonly root: string | null;
+  /** The VCS's own name for it, when it has one. */
+  readonly name?: string;
+  /** The bookmarks it is on, as in {@link Position}. */
+  readonly bookmarks: readonly string[];
+  /** Why it cannot be read, as the end of a sentence. */
+  readonly reason: string;
+  /** What makes it readable again, or ends it. */
+  readonly hints: readonly string[];
 }
 
 /**

@@ -10,6 +10,7 @@
 
 import type { JsonObject } from "../engine/model/json.ts";
 import type {
+  AbsentCheckout,
   Blocked,
   Checkout,
   CommitInfo,
@@ -23,6 +24,7 @@ import type {
 } from "./_records.ts";
 
 export type {
+  AbsentCheckout,
   Blocked,
   Checkout,
   CommitInfo,
@@ -169,7 +171,7 @@ export interface VcsAdapter extends AsyncDisposable {
   manifestsAt(commit: string, root?: string): Promise<ReadonlyMap<string, Uint8Array>>;
   /** Returns the commits history consists of, newest first (formats §15.4). */
   history(): Promise<readonly HistoryCommit[]>;
-  /** Returns every manifest the index of any checkout names, of any dataset and conflict stage (L01); none under jj. */
+  /** Returns every manifest the index of any checkout that can be read names, of any dataset and conflict stage (L01); none under jj. */
   staged(): Promise<readonly StagedBlob[]>;
   /** Returns the metadata of some commits, in the order asked. */
   commitInfos(ids: readonly string[]): Promise<readonly CommitInfo[]>;
@@ -186,8 +188,10 @@ export interface VcsAdapter extends AsyncDisposable {
   position(): Promise<Position>;
   /** Returns the bookmarks and their commits; a conflicted one has `null`. Parking branches are none. */
   bookmarks(): Promise<ReadonlyMap<string, string | null>>;
-  /** Returns every checkout, this one included. */
+  /** Returns every checkout that can be read, this one included. */
   checkouts(): Promise<readonly Checkout[]>;
+  /** Returns the checkouts that cannot be read: what their files name, and what works there, is not known. */
+  absentCheckouts(): Promise<readonly AbsentCheckout[]>;
   /**
    * Tells which of some paths the VCS tracks, in this or another checkout. A file that a link or a repository inside the
    * checkout leads to counts as tracked: it may have come with a clone (L40). Needs nothing of `secrets.toml`.

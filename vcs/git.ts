@@ -35,10 +35,9 @@ import {
   readFolders,
   readHead,
   readRefs,
-  readWorktrees,
-  type Worktree,
 } from "./_git_refs.ts";
 import { inIndex } from "./_git_tracked.ts";
+import { absentAmong, readWorktrees, type Worktree } from "./_git_worktrees.ts";
 import { sameText } from "./_converted.ts";
 import { missingObject } from "./_missing.ts";
 import { trackedPaths } from "./_tracked.ts";
@@ -46,6 +45,7 @@ import { listTree, objectAt } from "./_tree_paths.ts";
 import { checkId, GitObjectReader } from "./object_reader.ts";
 import type {
   Abandonment,
+  AbsentCheckout,
   Checkout,
   CommitInfo,
   CommitRequest,
@@ -166,7 +166,8 @@ class GitAdapter implements VcsAdapter {
   }
 
   async staged(): Promise<readonly StagedBlob[]> {
-    return await readStaged(this.#git, this.#folders, await this.#readWorktrees());
+    const there = (await this.#readWorktrees()).filter((worktree) => !worktree.away);
+    return await readStaged(this.#git, this.#folders, there);
   }
 
   commitInfos(ids: readonly string[]): Promise<readonly CommitInfo[]> {
@@ -193,8 +194,12 @@ class GitAdapter implements VcsAdapter {
     return new Map([...await this.#branches()].filter(([name]) => !isParking(name)));
   }
 
-  checkouts(): Promise<readonly Checkout[]> {
-    return this.#readWorktrees();
+  async checkouts(): Promise<readonly Checkout[]> {
+    return (await this.#readWorktrees()).filter((worktree) => !worktree.away);
+  }
+
+  async absentCheckouts(): Promise<readonly AbsentCheckout[]> {
+    return absentAmong(await this.#readWorktrees());
   }
 
   async tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]> {

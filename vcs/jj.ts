@@ -37,11 +37,13 @@ import { cacheFolder } from "./_program.ts";
 import { Jj } from "./_jj_process.ts";
 import { JjSettings } from "./_jj_settings.ts";
 import { JjTrees } from "./_jj_trees.ts";
-import { JjView, ROOT_COMMIT } from "./_jj_view.ts";
+import { JjView, ROOT_COMMIT, type Workspace } from "./_jj_view.ts";
+import { absentCheckout, rootOf } from "./_jj_workspaces.ts";
 import { trackedPaths } from "./_tracked.ts";
 import { GitObjectReader } from "./object_reader.ts";
 import type {
   Abandonment,
+  AbsentCheckout,
   Checkout,
   CommitInfo,
   CommitRequest,
@@ -182,15 +184,14 @@ class JjAdapter implements VcsAdapter {
   }
 
   async checkouts(): Promise<readonly Checkout[]> {
-    const { name: own } = await readWorkspaceState(this.location.root);
-    const checkouts: Checkout[] = [];
-    for (const { name, root, workingCopy } of await (await this.#now()).workspaces()) {
-      const current = name === own;
-      const real = current ? this.location.root : await realPath(root);
-      if (real === undefined) continue;
-      checkouts.push({ root: real, name, current, bookmark: bookmarksHere(workingCopy)[0] ?? null });
-    }
-    return checkouts;
+    return (await this.#workspaces()).flatMap(({ name, at, current, workingCopy }) => {
+      if (at === undefined) return [];
+      return [{ root: at, name, current, bookmark: bookmarksHere(workingCopy)[0] ?? null, commit: workingCopy.id }];
+    });
+  }
+
+  async absentCheckouts(): Promise<readonly AbsentCheckout[]> {
+    return (await this.#workspaces()).filter(({ at }) => at === undefined).map(absentCheckout);
   }
 
   async tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]> {
@@ -398,6 +399,15 @@ class JjAdapter implements VcsAdapter {
     }
   }
 
+  /** Returns every workspace with where it is now; `undefined` when there is none of its name where jj keeps it. */
+  async #workspaces(): Promise<(Workspace & { readonly current: boolean; readonly at: string | undefined })[]> {
+    const { name: own } = await readWorkspaceState(this.location.root);
+    return await Promise.all((await (await this.#now()).workspaces()).map(async (workspace) => {
+      const current = workspace.name === own;
+      return { ...workspace, current, at: current ? this.location.root : await rootOf(workspace) };
+    }));
+  }
+
   /** Returns the working-copy commit of a workspace. */
   async #workingCopyAt(root: string): Promise<string> {
     const view = await this.#now();
@@ -408,15 +418,5 @@ class JjAdapter implements VcsAdapter {
     throw new VcsError(`Cannot read the workspace at "${root}": jj knows none of its name`, {
       hints: ["jj workspace list"],
     });
-  }
-}
-
-async function realPath(path: string): Promise<string | undefined> {
-  try {
-    return path === "" ? undefined : await Deno.realPath(path);
-  } catch (error) {
-    // Its folder was deleted, or jj says in words that it recorded none.
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw error;
   }
 }

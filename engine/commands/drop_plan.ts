@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bookmarkHolders } from "../checkouts.ts";
+import { bookmarkHolders, called } from "../checkouts.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { collectReferences } from "../history/reference_set.ts";
@@ -162,6 +162,13 @@ async function requireDroppable(
           `Go elsewhere in that checkout, with "tether new"`,
         ],
       },
+    );
+  }
+  const absent = (await ctx.vcs.absentCheckouts()).find(({ bookmarks }) => bookmarks.includes(bookmark));
+  if (absent !== undefined) {
+    throw new StaleWorkingCopyError(
+      `Cannot drop "${bookmark}": held by ${called(absent)}, and ${absent.reason}`,
+      { code: "bookmark-held", hints: absent.hints },
     );
   }
   const taken = (await ctx.vcs.checkouts()).find((c) => !c.current && c.bookmark === goal && ctx.vcs.kind === "git");

@@ -125,10 +125,15 @@ async function find(ctx: Context, id: string | undefined): Promise<Retiree> {
     workspaceId === wanted || workspaceId.slice(0, 8) === wanted
   );
   if (found) return found;
+  const absent = await ctx.vcs.absentCheckouts();
   const ids = live.map((l) => `${l.workspace.workspaceId.slice(0, 8)} at "${l.checkout.root}"`);
   throw new ConfigError(`Cannot forget workspace "${wanted}": live checkouts are ${ids.join(", ")}`, {
     code: "no-workspace",
-    hints: live.map((l) => `tether forget-workspace ${l.workspace.workspaceId.slice(0, 8)}`),
+    hints: [
+      ...live.map((l) => `tether forget-workspace ${l.workspace.workspaceId.slice(0, 8)}`),
+      // The id of one that is away is there, too.
+      ...absent.flatMap(({ hints }) => hints),
+    ],
   });
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { type State, withoutAt } from "../../backends/backend.ts";
-import { seedPinnedIndex } from "../checkouts.ts";
+import { requireEveryCheckout, seedPinnedIndex } from "../checkouts.ts";
 import type { Context } from "../context.ts";
 import { removeListing } from "../files/listings.ts";
 import type { RunningOp } from "../files/journal.ts";
@@ -56,8 +56,9 @@ export function applyGc(ctx: Context, plan: Plan, options: CallOptions = {}): Pr
   });
 }
 
-/** Refuses to release anything where history is known to be truncated (L03). */
+/** Refuses to release anything where history is known to be truncated (L03), or a checkout cannot be read. */
 export async function requireWholeHistory(ctx: Context, verb: string): Promise<void> {
+  await requireEveryCheckout(ctx);
   const completeness = await ctx.vcs.completeness();
   if (completeness.complete) return;
   throw new TetherError(`Cannot ${verb} here: ${completeness.reason}, so what it names is not known`, {

@@ -13,6 +13,7 @@ export async function lastHolders(
   ctx: Context,
   scope: Pick<GcScope, "excludedCommits" | "dropped" | "instead">,
 ): Promise<string[]> {
+  if ([...scope.dropped.stores.values()].every(({ recorded }) => recorded.size === 0)) return [];
   const kept = await collectReferences(ctx, {
     exclude: scope.excludedCommits,
     ...(scope.instead ? { instead: scope.instead.values() } : {}),

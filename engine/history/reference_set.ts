@@ -7,9 +7,8 @@
 
 import { join } from "node:path";
 import type { ObjectBackend } from "../../backends/backend.ts";
-import type { StagedBlob } from "../../vcs/adapter.ts";
+import { datasetRoots, requireEveryCheckout } from "../checkouts.ts";
 import type { Context } from "../context.ts";
-import { readConfig } from "../files/config.ts";
 import { inFlightPinIds, Journal } from "../files/journal.ts";
 import { datasetPaths } from "../files/layout.ts";
 import { type BrokenManifest, ManifestStore, parseManifest, pinIdsIn } from "../files/manifests.ts";
@@ -176,6 +175,7 @@ export class References {
  */
 export async function collectReferences(ctx: Context, options: ReferenceOptions = {}): Promise<References> {
   const references = new References(ctx);
+  if (!options.only) await requireEveryCheckout(ctx);
   // The digest is taken before the walk: a commit that appears meanwhile stales the plan.
   const history = await readHistory(ctx.vcs, {
     datasetId: ctx.config.datasetId,
@@ -190,9 +190,8 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
     if (adding) await adding;
   }
   if (options.only) return references;
-  const staged = await ctx.vcs.staged();
-  await addWorkingTrees(ctx, references, { ...options, staged });
-  await addIndexes(ctx, references, { ...options, staged });
+  await addWorkingTrees(ctx, references, options);
+  await addIndexes(ctx, references, options);
   return references;
 }
 
@@ -219,44 +218,16 @@ function addHistoric(references: References, found: HistoricManifest): Promise<v
   }
 }
 
-interface WithStaged extends ReferenceOptions {
-  /** The manifests of every index. */
-  readonly staged: readonly StagedBlob[];
-}
-
 /** This working tree and those of every other checkout, with the operations they have not finished. */
-async function addWorkingTrees(ctx: Context, references: References, options: WithStaged): Promise<void> {
+async function addWorkingTrees(ctx: Context, references: References, options: ReferenceOptions): Promise<void> {
   for (const checkout of await ctx.vcs.checkouts()) {
-    for (const root of await datasetRoots(ctx, checkout.root, options.staged)) {
+    for (const root of await datasetRoots(ctx, checkout)) {
       const { objects, broken } = await readTree(root);
       const here = root === ctx.root && options.instead !== undefined ? options.instead : objects;
       for (const manifest of here) await references.add(manifest, null);
       for (const b of broken) references.addBroken({ pinIds: b.pinIds, path: join(root, b.path) });
       for (const id of inFlightPinIds(await new Journal(datasetPaths(root).journal).read())) references.pinIds.add(id);
     }
-  }
-}
-
-/** The dataset may be in another folder of another checkout, or in one folder more: the index of each tells (formats §19.1). */
-async function datasetRoots(ctx: Context, checkout: string, staged: readonly StagedBlob[]): Promise<string[]> {
-  const here = staged.filter((s) => s.checkout === checkout);
-  const folders = new Set(here.map(({ path }) => path.slice(0, path.lastIndexOf(".tether/objects/"))));
-  const roots = new Set([join(checkout, ctx.vcs.location.rel)]);
-  for (const folder of folders) {
-    const root = join(checkout, folder, ".");
-    if (!roots.has(root) && await isOurs(root, ctx.config.datasetId)) roots.add(root);
-  }
-  return [...roots];
-}
-
-/** Whether a dataset is not known to be another one. */
-async function isOurs(root: string, datasetId: string): Promise<boolean> {
-  try {
-    return (await readConfig(root)).datasetId === datasetId;
-  } catch (error) {
-    // One without a readable name may be ours.
-    if (error instanceof TetherError || error instanceof Deno.errors.NotFound) return true;
-    throw error;
   }
 }
 
@@ -277,14 +248,8 @@ async function readTree(root: string): Promise<{ objects: ObjectManifest[]; brok
 }
 
 /** Manifests that are staged may be absent from commits and working files alike (L01). */
-async function addIndexes(ctx: Context, references: References, options: WithStaged): Promise<void> {
-  const there = new Set((await ctx.vcs.checkouts()).map((c) => c.root));
-  for (const lost of new Set(options.staged.map((s) => s.checkout).filter((root) => !there.has(root)))) {
-    references.notes.push(
-      `The checkout at "${lost}" is not there; what its index names counts until "git worktree prune" ends it`,
-    );
-  }
-  for (const { path, blob, checkout } of options.staged) {
+async function addIndexes(ctx: Context, references: References, options: ReferenceOptions): Promise<void> {
+  for (const { path, blob, checkout } of await ctx.vcs.staged()) {
     // A checkout that will be at another revision will have that one's index.
     if (options.instead !== undefined && checkout === ctx.vcs.location.root) continue;
     const bytes = await ctx.vcs.objects().blob(blob);

@@ -127,15 +127,6 @@ const SOURCES: Readonly<Record<string, Source>> = {
       return () => t.repo.git(["reset", "-q", "--", MANIFEST], { cwd: other });
     },
   },
-  "the index of another worktree that was moved": {
-    async hold({ t, text }) {
-      const other = await t.repo.worktree("other");
-      await Deno.writeTextFile(join(other, MANIFEST), text);
-      await t.repo.git(["add", MANIFEST], { cwd: other });
-      await Deno.rename(other, `${other}-moved`);
-      return () => t.repo.git(["worktree", "prune"]);
-    },
-  },
   ...Object.fromEntries([1, 2, 3].map((stage): [string, Source] => [`side ${stage} of a conflict in the index`, {
     async hold({ t, text }) {
       const outside = join(t.repo.outer, "side");
@@ -221,7 +212,7 @@ Deno.test("[L01, L02, formats 15.4] each thing that can name a pin keeps it by i
 });
 
 Deno.test("[L02, commands 5.22] drop leaves the commits that only another worktree holds, and their pins", async (test) => {
-  for (const name of ["refs/worktree/x", "refs/bisect/good-x", "HEAD", "HEAD of a moved one"]) {
+  for (const name of ["refs/worktree/x", "refs/bisect/good-x", "HEAD"]) {
     await test.step(name, async () => {
       await using t = await tempDataset();
       await t.addMemory("a");
@@ -231,9 +222,8 @@ Deno.test("[L02, commands 5.22] drop leaves the commits that only another worktr
       await t.with((ds) => ds.commit({ message: "on x" }));
       const other = join(t.repo.outer, "other");
       await t.repo.git(["worktree", "add", "-q", "--detach", other, "main"]);
-      if (name.startsWith("HEAD")) await t.repo.git(["switch", "-q", "--detach", "x"], { cwd: other });
+      if (name === "HEAD") await t.repo.git(["switch", "-q", "--detach", "x"], { cwd: other });
       else await t.repo.git(["update-ref", name, "x"], { cwd: other });
-      if (name === "HEAD of a moved one") await Deno.rename(other, `${other}-moved`);
       const { abandoned } = await t.with((ds) => ds.drop("x", { dryRun: false }));
       assert.deepEqual(abandoned, []);
       assert.equal(namedStore().find(t.system("a"))?.tags.size, 2);

@@ -16,6 +16,8 @@ export interface BothDataset extends TempDataset<AsyncDisposable & { readonly pa
   commitFiles(message: string, files: Readonly<Record<string, string>>): Promise<string>;
   /** Adds a checkout on a new bookmark, by the system's own means; returns its root. */
   checkout(bookmark: string): Promise<string>;
+  /** Runs the system's program; returns what it printed. */
+  vcs(args: readonly string[], options?: { readonly cwd?: string }): Promise<string>;
   /** Returns the paths and contents of all files of a commit. */
   filesOf(commit: string): Promise<Record<string, string>>;
   /** Puts a bookmark at a commit, by the system's own means. */
@@ -51,6 +53,7 @@ async function gitDataset(): Promise<BothDataset> {
     id: (rev) => repo.git(["rev-parse", rev.replace(/^here/, "HEAD")]),
     commitFiles: (message, files) => repo.commit(message, files),
     checkout: (bookmark) => repo.worktree(bookmark),
+    vcs: (args, options) => repo.git(args, options),
     filesOf: (commit) => filesOf((args) => repo.git(args, { trim: false }), commit),
     bookmark: async (name, commit) => void await repo.git(["branch", "-f", name, commit]),
     deleteBookmark: async (name) => void await repo.git(["branch", "-D", name]),
@@ -78,6 +81,7 @@ async function jjDataset(): Promise<BothDataset> {
       return await repo.commit(message, {}, here.split(" ")[0] || "main");
     },
     checkout: (bookmark) => repo.workspace(bookmark),
+    vcs: (args, options) => repo.jj(args, options),
     filesOf: (commit) => filesOf((args) => repo.git(args, { trim: false }), commit),
     bookmark: async (name, commit) => void await repo.jj(["bookmark", "set", name, "-r", commit, "--allow-backwards"]),
     deleteBookmark: async (name) => void await repo.jj(["bookmark", "delete", name]),

@@ -177,15 +177,35 @@ Deno.test("forgetCheckout() removes a linked worktree and refuses one with chang
   assert.equal((await adapter.bookmarks()).has("w"), true, "its branch stays");
 });
 
-Deno.test("a checkout deleted by hand is none, a locked one that is away is [L26]", async () => {
+Deno.test("checkouts that git keeps and whose folder is away are told apart from those that can be read [L02]", async () => {
   await using repo = await tempRepo({ files: { a: "1" } });
   const gone = await repo.worktree("gone");
   const away = await repo.worktree("away");
   await repo.git(["worktree", "lock", away]);
   await Deno.remove(gone, { recursive: true });
   await Deno.remove(away, { recursive: true });
+  const taken = await repo.worktree("taken");
+  await Deno.rename(taken, `${taken}-moved`);
+  await repo.git(["init", "-q", taken]);
+  const unlisted = await repo.git(["rev-parse", "--absolute-git-dir"], { cwd: await repo.worktree("unlisted") });
+  await Deno.remove(join(unlisted, "gitdir"));
   await using adapter = await detectVcs(repo.path);
-  assert.deepEqual((await adapter.checkouts()).map((c) => c.root), [repo.path, away]);
+  assert.deepEqual((await adapter.checkouts()).map((c) => c.root), [repo.path]);
+  const absent = await adapter.absentCheckouts();
+  assert.deepEqual(
+    absent.map(({ root, bookmarks, hints }) => [root, bookmarks, hints.at(-1)]).sort(),
+    [
+      [away, ["away"], `git worktree unlock ${away} && git worktree prune, if it is gone for good`],
+      [gone, ["gone"], "git worktree prune, if it is gone for good"],
+      [taken, ["taken"], "git worktree prune, if it is gone for good"],
+      [unlisted, ["unlisted"], "git worktree prune, if it is gone for good"],
+    ].sort(),
+  );
+  await using moved = await detectVcs(`${taken}-moved`);
+  assert.deepEqual((await moved.checkouts()).map((c) => [c.root, c.current]), [[repo.path, false], [
+    `${taken}-moved`,
+    true,
+  ]]);
 });
 
 Deno.test("[commands 1.3] edits that going elsewhere would overwrite are named, and how to keep them", async () => {

@@ -272,3 +272,25 @@ test("a jj that is too old, missing or not executable is refused by what is wron
     });
   }
 });
+
+test("[L02, formats 15.4] a workspace that is not where jj keeps it, or of which jj keeps no place, is told apart", async () => {
+  await using repo = await tempJjRepo({ files: { a: "1" } });
+  const [moved, taken, unknown] = [await repo.workspace("m"), await repo.workspace("t"), await repo.workspace("u")];
+  await repo.jj(["workspace", "forget", "workspace-u"]);
+  await repo.jj(["undo"]);
+  for (const root of [moved, taken]) await Deno.rename(root, `${root}-away`);
+  await repo.jj(["workspace", "add", "--name", "new", taken]);
+  const operations = await repo.operations();
+  await using adapter = await detectJj(repo.path);
+  assert.deepEqual((await adapter.checkouts()).map((c) => [c.name, c.root]), [["default", repo.path], ["new", taken]]);
+  const absent = (await adapter.absentCheckouts()).map(({ name, bookmarks, hints }) => [name, bookmarks, hints.at(-1)]);
+  const expected = ["workspace-m", "workspace-t", "workspace-u"].map((name) => [
+    name,
+    ["m", "main", "t", "u"],
+    `jj workspace forget ${name}, if it is gone for good; "jj workspace add" makes another one`,
+  ]);
+  assert.deepEqual(absent, expected);
+  await using there = await detectJj(unknown);
+  assert.deepEqual((await there.checkouts()).find((c) => c.current)?.root, unknown);
+  assert.deepEqual(await repo.operations(), operations);
+});
