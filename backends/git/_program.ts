@@ -192,8 +192,11 @@ function declaredVariables(): Record<string, string> {
 }
 
 function isLocked(stderr: string): boolean {
-  return /\.lock': File exists|Unable to create '.*\.lock'/.test(stderr);
+  return /\.lock': File exists|Unable to create '.*\.lock'/.test(stderr) && !DENIED.test(stderr);
 }
+
+/** What the file system says to git: no lock of somebody else's, though it is the lock that cannot be made. */
+const DENIED = /Permission denied|Read-only file system/;
 
 /** What git says, and the error it is. The first match wins. */
 const FAILURES: readonly [RegExp, new (reason: string, options: BackendErrorOptions) => BackendError][] = [
@@ -207,8 +210,8 @@ const FAILURES: readonly [RegExp, new (reason: string, options: BackendErrorOpti
   [/the remote end hung up|early EOF|unexpected disconnect|Failed to connect|Operation timed out/, UnavailableError],
   [/not a git repository|does not appear to be a git repository|[Rr]epository .* not found/, StoreNotFoundError],
   [/cannot change to .*No such file/, StoreNotFoundError],
+  [DENIED, PermissionDeniedError],
   [/\.lock': File exists|Unable to create '.*\.lock'/, UnavailableError],
-  [/Permission denied|Read-only file system/, PermissionDeniedError],
   [
     /bad object|unknown revision|bad revision|Needed a single revision|nonexistent object|Not a valid (?:object|commit) name|no such commit/,
     StateGoneError,
@@ -220,8 +223,11 @@ function failure(repo: Repo, result: RunResult, options: CallOptions): BackendEr
   const told = lines.find((line) => /^(fatal|error|remote):/.test(line)) ?? lines.at(0);
   const detail = told?.replace(/^(fatal|error|remote):\s*/, "").replace(/\.$/, "") ?? `git ended with ${result.code}`;
   const known = FAILURES.find(([pattern]) => pattern.test(result.stderr))?.[1] ?? BackendError;
+  const quoted = `'${repo.root.replaceAll("'", `'\\''`)}'`;
   const hints = /dubious ownership/.test(result.stderr)
-    ? [`git config --global --add safe.directory '${repo.root.replaceAll("'", `'\\''`)}'`]
+    ? [`git config --global --add safe.directory ${quoted}`]
+    : known === PermissionDeniedError
+    ? [`ls -ld ${quoted}`]
     : [];
   return new known(`Cannot ${options.action} "${repo.path}": ${detail}`, {
     kind: KIND,

@@ -12,6 +12,8 @@ import {
   StoreNotFoundError,
   UnavailableError,
 } from "../../engine/model/errors.ts";
+import { shellQuote } from "../../engine/io/shell.ts";
+import { dirname } from "node:path";
 
 /** What was attempted when the file system refused. */
 export interface FsAttempt {
@@ -51,7 +53,8 @@ export function fsError(error: unknown, attempt: FsAttempt): Error {
   }
   if (isNotFound(error)) return new StoreNotFoundError(`${what}: it does not exist`, options);
   if (error instanceof Deno.errors.PermissionDenied || ["EACCES", "EPERM", "EROFS"].includes(codeOf(error))) {
-    return new PermissionDeniedError(`${what}: the file system refuses access`, options);
+    const hints = [`ls -ld ${shellQuote(dirname(attempt.path))}`];
+    return new PermissionDeniedError(`${what}: the file system refuses access`, { ...options, hints });
   }
   const reason = error instanceof Error ? error.message : String(error);
   if (["ETIMEDOUT", "EBUSY", "ESTALE", "EIO"].includes(codeOf(error)) || error instanceof Deno.errors.TimedOut) {

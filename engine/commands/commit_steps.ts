@@ -15,7 +15,7 @@ import { removeListing, writeListing } from "../files/listings.ts";
 import { Mutex } from "../io/pool.ts";
 import { redact } from "../model/redact.ts";
 import { operands } from "../io/shell.ts";
-import { asError, messageOf, MultiObjectError, TetherError, VcsError } from "../model/errors.ts";
+import { asError, messageOf, MultiObjectError, PermissionDeniedError, TetherError, VcsError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
@@ -98,7 +98,12 @@ export class CommitSteps {
         });
       },
     });
-    if (errors.size > 0) throw new MultiObjectError(`Cannot pin ${errors.size} object(s)`, errors);
+    if (errors.size === 0) return;
+    const denied = [...errors].filter(([, error]) => error instanceof PermissionDeniedError).map(([key]) => key);
+    throw new MultiObjectError(`Cannot pin ${errors.size} object(s)`, errors, {
+      // What may not be written to can still be recorded.
+      hints: denied.length > 0 ? [`tether set --pin record ${operands(denied)}`] : [],
+    });
   }
 
   /** Writes manifests, then the listings of their states. What was there before is set aside until the commit is done. */
