@@ -30,7 +30,7 @@ export const help: CommandHelp = {
     ["A git repository at a tag", "tether add code ~/src/code --kind git --at v1.2"],
     ["A folder to throw away later", "tether add probe/out /data/out --kind file --create"],
   ],
-  reach: "checkout-write",
+  reach: "registering",
   more: async () => {
     const { kindsOnOffer } = await import("../engine/commands/backends.ts");
     const { stable, experimental } = await kindsOnOffer();
@@ -52,14 +52,14 @@ export function define(command: Command, context: Context): void {
     .argument("[locator]", "where the object is: a path or URI")
     .requiredOption("--kind <kind>", "the kind of system; see tether backends")
     .option("--branch <name>", "the upstream branch, which the trunk stands for")
-    .option("--project-id <id>", "the project (neon)")
-    .option("--database <name>", "the database (neon, dolt)")
-    .option("--role <name>", "the role that connects (neon)")
+    .option("--project-id <id>", "the project of a hosted database")
+    .option("--database <name>", "the database on its server")
+    .option("--role <name>", "the role that connects to it")
     .option("--remote <name>", "a remote of the repository that pins are pushed to (git)")
     .option("--region <name>", "the region of the bucket")
-    .option("--host <name>", "the server (dolt)")
-    .option("--port <number>", "its port (dolt)", port)
-    .option("--table <name>", "one table only (ducklake, iceberg)")
+    .option("--host <name>", "the server of a database")
+    .option("--port <number>", "the port of that server", port)
+    .option("--table <name>", "one table of a catalog")
     .option("--set <name=value>", TEXT.set, collect)
     .addOption(
       new Option("--file <policy>", "immutable or versioned: whether the content may change")

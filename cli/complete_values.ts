@@ -50,6 +50,7 @@ export async function valuesOf(name: string, at: Surroundings): Promise<readonly
   if (name === "--kind") return await kinds();
   if (REVISIONS.has(name)) return await bookmarks(at);
   if (name === "op") return await undoable(at);
+  if (name === "--ack") return await gone(at);
   // A new key has nothing to be completed from, and with --kind the argument of log is a place.
   const isKey = name === "--key" || (name === "key" && at.command !== "add") ||
     (name === "key|locator" && at.kind === undefined);
@@ -100,6 +101,15 @@ async function undoable(at: Surroundings): Promise<Candidate[]> {
   const { ops } = await dataset.ops();
   return ops.filter((o) => o.undoneBy === null && o.undoes === null && o.status === "done" && o.parent === null)
     .map((o) => ({ word: o.id, text: o.command }));
+}
+
+/** Operations whose commit is gone without the user's having said to know. */
+async function gone(at: Surroundings): Promise<Candidate[]> {
+  const root = await rootOf(at);
+  if (root === undefined) return [];
+  const { Dataset } = await import("../engine/dataset.ts");
+  await using dataset = await Dataset.open(root);
+  return (await dataset.vcsDrift()).map(({ op, commit }) => ({ word: op, text: `commit ${commit.slice(0, 12)}` }));
 }
 
 async function rootOf(at: Surroundings): Promise<string | undefined> {

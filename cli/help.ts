@@ -5,7 +5,7 @@
  */
 
 /** How far a command reaches, and so what it must be granted. */
-export type Reach = "nothing" | "checkout" | "checkout-write" | "stores" | "stores-write";
+export type Reach = "nothing" | "checkout" | "checkout-write" | "registering" | "stores" | "stores-write";
 
 /** One example: what it shows, and the command line. */
 export type Example = readonly [shows: string, line: string];
@@ -27,6 +27,8 @@ const PERMISSIONS: Readonly<Record<Reach, string>> = {
   "nothing": "none.",
   "checkout": `${CHECKOUT} (or jj in place of git). No store is contacted, nothing but caches is written.`,
   "checkout-write": `${CHECKOUT} --allow-write=<checkout> (or jj in place of git). No store is contacted.`,
+  "registering":
+    `${CHECKOUT} --allow-write=<checkout> (or jj in place of git). No store is contacted but by --pick and --create, which need what "tether permissions --access lifecycle" prints for such objects.`,
   "stores":
     `${CHECKOUT} --allow-write=<checkout>, and what "tether permissions" prints for the objects. Stores are only read.`,
   "stores-write":

@@ -16,9 +16,11 @@ import type { Line } from "./ui.ts";
 export const help: CommandHelp = {
   text: [
     "Lists the operations of this checkout that wrote something, newest first. The list is not committed; it is what undo and repair read. INCOMPLETE marks an operation that was interrupted or is still running.",
+    "A commit that a rebase or an amended commit replaced stays in the list as gone, and status warns of it, because its pins may go with it. --ack says that this was meant.",
   ],
   examples: [
     ["The last five", "tether ops -n 5"],
+    ["After a git rebase that rewrote a dataset commit", "tether ops --ack 7b5b7353d43f"],
     ["The plan that the last commit applied", "tether ops --json | jq 'map(select(.command==\"commit\"))[0].plan'"],
   ],
   reach: "checkout",
@@ -26,10 +28,14 @@ export const help: CommandHelp = {
 
 /** Adds arguments, options and the action. */
 export function define(command: Command, context: Context): void {
-  command.option("-n, --limit <count>", TEXT.limit, atLeastOne, 20).action(async ({ limit }) => {
-    await using dataset = await context.dataset();
-    context.show(await dataset.ops({ limit }), opsLines);
-  });
+  command
+    .option("-n, --limit <count>", TEXT.limit, atLeastOne, 20)
+    .option("--ack <op...>", "stop warning that the commits of these operations are gone")
+    .action(async ({ limit, ack }) => {
+      await using dataset = await context.dataset();
+      if (ack) await dataset.acknowledge(ack, context.call);
+      context.show(await dataset.ops({ limit }), opsLines);
+    });
 }
 
 /** Returns the human form of an ops report. */
@@ -48,7 +54,7 @@ function flags(op: OpReport): string[] {
     op.undoneBy === null || op.undoneBy === op.id || Object.hasOwn(op.result, "finished_by")
       ? ""
       : `(undone by ${op.undoneBy})`,
-    op.vcsCommitGone ? "(vcs commit gone)" : "",
+    op.vcsCommitGone ? `(vcs commit gone${op.acknowledged ? ", acknowledged" : ""})` : "",
     op.parent === null ? "" : `(step of ${op.parent})`,
   ].filter((f) => f !== "");
 }

@@ -102,5 +102,9 @@ function driftText(drift: VcsDrift): string {
     kept.length > 0 ? `the working tree still names its pins of ${kept.join(", ")}` : "",
     freed.length > 0 ? `gc will release its pins of ${freed.join(", ")}, unless another commit names them` : "",
   ].filter((p) => p !== "");
-  return [`history no longer has commit ${short(drift.commit)} of operation ${drift.op}`, ...parts].join("; ");
+  return [
+    `history no longer has commit ${short(drift.commit)} of operation ${drift.op}`,
+    ...parts,
+    `"tether ops --ack ${drift.op}" if that was meant`,
+  ].join("; ");
 }

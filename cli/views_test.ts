@@ -93,7 +93,8 @@ Deno.test("[commands 5.6] status: every mark and every warning has its place", (
   assert.deepEqual(texts(lines, "err"), [
     "warning: the working copy left the bookmark",
     "warning: history no longer has commit ffffffffffff of operation 0123456789ab; " +
-    "the working tree still names its pins of a; gc will release its pins of b, unless another commit names them",
+    "the working tree still names its pins of a; gc will release its pins of b, unless another commit names them; " +
+    '"tether ops --ack 0123456789ab" if that was meant',
     "error: d: no such kind",
   ]);
 });
@@ -255,17 +256,20 @@ Deno.test("[commands 5.15] ops: flags say what became of an operation", () => {
     parent: null,
     progress: [],
     vcsCommitGone: false,
+    acknowledged: false,
     summary: "pinned code",
   };
   const ops = [
     op,
     { ...op, command: "new", status: "started" as const, summary: "" },
     { ...op, undoneBy: "aaaaaaaaaaaa", vcsCommitGone: true, parent: "bbbbbbbbbbbb" },
+    { ...op, vcsCommitGone: true, acknowledged: true },
   ];
   assert.deepEqual(texts(opsLines(report({ ops }))), [
     "7b5b7353d43f  2026-11-30T03:39:13+00:00  commit    pinned code",
     "7b5b7353d43f  2026-11-30T03:39:13+00:00  new  (INCOMPLETE: interrupted, or still running)",
     "7b5b7353d43f  2026-11-30T03:39:13+00:00  commit    pinned code  (undone by aaaaaaaaaaaa)  (vcs commit gone)  (step of bbbbbbbbbbbb)",
+    "7b5b7353d43f  2026-11-30T03:39:13+00:00  commit    pinned code  (vcs commit gone, acknowledged)",
   ]);
   assert.deepEqual(texts(opsLines(report({ ops: [] }))), ["no operations recorded"]);
 });

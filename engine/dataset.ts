@@ -11,7 +11,7 @@ import type { AbandonOptions, AbandonReport } from "./commands/abandon.ts";
 import { add, type AddOptions } from "./commands/add.ts";
 import { commit, type CommitOptions } from "./commands/commit.ts";
 import { diff } from "./commands/diff.ts";
-import { bookmarkDrift, vcsDrift } from "./commands/drift.ts";
+import { bookmarkDrift, newVcsDrift } from "./commands/drift.ts";
 import { bookmarkHolders, otherCheckouts } from "./checkouts.ts";
 import type { ForgetReport } from "./commands/forget.ts";
 import { initDataset } from "./commands/init.ts";
@@ -305,6 +305,15 @@ export class Dataset implements AsyncDisposable {
   }
 
   /**
+   * Notes that commits of operations are known to be gone, after a rebase or an amended commit: `status` warns of them no more.
+   *
+   * @throws {TetherError} if an id names no operation or several, or the commit of one is still there.
+   */
+  async acknowledge(ops: readonly string[], options: CallOptions = {}): Promise<void> {
+    await (await import("./commands/acknowledge.ts")).acknowledge(this.#ctx, ops, options);
+  }
+
+  /**
    * Registers an object. Contacts no store, unless `create` is set.
    *
    * @throws {InvalidLocatorError} if the address can be none, or holds a secret.
@@ -533,9 +542,9 @@ export class Dataset implements AsyncDisposable {
     return await bookmarkDrift(this.#ctx, await standingOf(this.#ctx));
   }
 
-  /** Returns the dataset commits that history no longer has. */
+  /** Returns the dataset commits that history no longer has, but for those that were acknowledged. */
   async vcsDrift(): Promise<VcsDrift[]> {
-    return await vcsDrift(this.#ctx, await this.#ctx.journal.read());
+    return await newVcsDrift(this.#ctx);
   }
 
   /** Returns the workspace ids of other live checkouts that work on a bookmark. */

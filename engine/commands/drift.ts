@@ -7,7 +7,7 @@
 
 import { entryOf } from "../files/workspace.ts";
 import type { Context } from "../context.ts";
-import type { OpEntry } from "../files/journal.ts";
+import { isAcknowledged, type OpEntry } from "../files/journal.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { parseManifest } from "../files/manifests.ts";
 import { manifestPath } from "../model/keys.ts";
@@ -99,6 +99,11 @@ export async function vcsDrift(ctx: Context, entries: readonly OpEntry[]): Promi
       ),
     ),
   }));
+}
+
+/** As {@link vcsDrift}, but for what the user has acknowledged. */
+export async function newVcsDrift(ctx: Context): Promise<VcsDrift[]> {
+  return await vcsDrift(ctx, (await ctx.journal.read()).filter((e) => !isAcknowledged(e)));
 }
 
 /** Commits that tether itself removed: not drift (Δ4). Rewritten ones count as their successors. */

@@ -13,7 +13,7 @@ import { capabilitiesOf, scopeOf } from "../kinds.ts";
 import { messageOf, MultiObjectError, renderState } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestHash, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
-import { workingRefName } from "../model/names.ts";
+import { parseWorkingRef, workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports/report.ts";
@@ -35,6 +35,7 @@ export async function planNew(ctx: Context, request: NewRequest & CallOptions): 
   const target = await resolveTarget(ctx, request);
   const eager = request.eager ?? (ctx.config.newFork === "eager" && !request.deferRecord);
   const notes: string[] = [];
+  if (request.keep) notes.push(...upstreamKept(ctx, target));
   const decisions = request.keep || target.bookmark === null
     ? []
     : await decideAll(ctx, { request, target, eager, notes });
@@ -84,6 +85,16 @@ export async function planNew(ctx: Context, request: NewRequest & CallOptions): 
     actions: decisions.map((d) => d.action),
   });
   return { plan, target };
+}
+
+/** Says which upstream branches a bookmark keeps as its own: what is written there is written to everybody's branch. */
+function upstreamKept(ctx: Context, { bookmark, trunk }: NewTarget): string[] {
+  if (trunk || bookmark === null) return [];
+  return Object.entries(ctx.workspace.workingRefs)
+    .filter(([, ref]) => parseWorkingRef(ref) === undefined)
+    .map(([key, ref]) =>
+      `${key}: bookmark "${bookmark}" keeps the upstream branch "${ref}": writing here writes to it`
+    );
 }
 
 interface Decision {

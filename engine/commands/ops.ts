@@ -5,7 +5,7 @@
  */
 
 import type { Context } from "../context.ts";
-import type { OpEntry } from "../files/journal.ts";
+import { isAcknowledged, type OpEntry } from "../files/journal.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import type { OpReport, OpsReport } from "../reports/reading.ts";
 import { withJson } from "../reports/report.ts";
@@ -18,6 +18,7 @@ export async function ops(ctx: Context, options: { readonly limit?: number } = {
   const listed: OpReport[] = entries.slice(-Math.max(1, options.limit ?? 20)).reverse().map((e) => ({
     ...e,
     vcsCommitGone: gone.has(e.id),
+    acknowledged: isAcknowledged(e),
     summary: summary(e),
   }));
   return withJson({ ops: listed }, () =>
@@ -34,6 +35,7 @@ export async function ops(ctx: Context, options: { readonly limit?: number } = {
       parent: o.parent,
       progress: o.progress,
       vcs_commit_gone: o.vcsCommitGone,
+      acknowledged: o.acknowledged,
     })));
 }
 

@@ -17,7 +17,7 @@ import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { ObjectStatus, StatusLabel, StatusReport } from "../reports/reading.ts";
 import { isMoving, staleKeys, type Standing, workingRefOf } from "../state.ts";
-import { bookmarkDrift, vcsDrift } from "./drift.ts";
+import { bookmarkDrift, newVcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
 import { summary } from "./ops.ts";
 import { removedKeys } from "./removed.ts";
@@ -118,7 +118,7 @@ async function report(ctx: Context, keys: readonly string[], seen: Seen): Promis
   if (position.blocked) warnings.push(`${position.blocked.reason}: reads work, writes refuse`);
   warnings.push(...await interruptedOps(ctx));
   const drift = await bookmarkDrift(ctx, standing);
-  const vanished = await vcsDrift(ctx, await ctx.journal.read());
+  const vanished = await newVcsDrift(ctx);
   const data = {
     manifestHash: ctx.manifestHash(),
     stale: stale.length > 0,
@@ -183,16 +183,17 @@ function judge(object: ObjectManifest, seen: Seen, verdict: Verdict | undefined)
   };
   const now = read?.values.get(object.key) ?? entryOf(standing.workspace.lastSnapshot, object.key);
   const failed = read?.errors.get(object.key);
-  const error = failed
-    ? reasonOf(failed)
-    : cachedError(object, standing) ?? immutableDrift(object, now, standing)?.message;
+  const cached = failed ? undefined : cachedError(object, standing);
+  const drift = cached === undefined ? immutableDrift(object, now, standing) : undefined;
+  const error = failed ? reasonOf(failed) : cached ?? drift?.message;
+  const told = failed ?? drift;
   if (error !== undefined) {
     return {
       ...base,
       state: "error",
       error,
       reason: null,
-      ...(failed instanceof TetherError ? { hints: failed.hints } : {}),
+      ...(told instanceof TetherError ? { hints: told.hints } : {}),
     };
   }
   if (object.state === null) return { ...base, state: "new", error: null, reason: null };

@@ -112,6 +112,11 @@ export class Journal {
     await append(this.#path, { done: id, result, pre: {}, ...mark });
   }
 
+  /** Notes that the user knows that the commit of an operation is gone. A step like any other, so that every version reads on. */
+  async acknowledge(id: string): Promise<void> {
+    await append(this.#path, { progress: id, action: ACKNOWLEDGED });
+  }
+
   #line(id: string, entry: OpStart, status: OpEntry["status"], result: JsonObject): JsonObject {
     return {
       id,
@@ -127,6 +132,14 @@ export class Journal {
       progress: [],
     };
   }
+}
+
+/** The step that says that the user knows of a vanished commit. */
+const ACKNOWLEDGED = "ack";
+
+/** Tells whether the user knows that the commit of an operation is gone. */
+export function isAcknowledged(entry: OpEntry): boolean {
+  return entry.progress.some((step) => step["action"] === ACKNOWLEDGED);
 }
 
 /** Appends a record with the secrets in it masked (L39). */

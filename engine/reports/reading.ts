@@ -393,6 +393,8 @@ export interface OpReport {
   readonly progress: readonly JsonObject[];
   /** Whether history no longer has its commit. */
   readonly vcsCommitGone: boolean;
+  /** Whether the user said to know of that. */
+  readonly acknowledged: boolean;
   /** What it did, in a few words. */
   readonly summary: string;
 }

@@ -275,3 +275,20 @@ Deno.test("[commands 5.10] --keep refreshes what the branches stand for and leav
   assert.equal(namedStore().find(t.system("a"))?.head(ref).id, head.id);
   assert.deepEqual(await t.with((ds) => Promise.resolve(ds.workspace.workingRefs)), { a: ref });
 });
+
+Deno.test("[commands 5.10] --keep from the trunk says that the upstream branches themselves are written to", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "Baseline" }));
+  await t.with((ds) => ds.new());
+  const said = 'a: bookmark "y" keeps the upstream branch "main": writing here writes to it';
+  await t.repo.git(["branch", "y"]);
+  await t.with(async (ds) => {
+    assert.deepEqual(Object.values(ds.workspace.workingRefs), ["main"]);
+    assert.deepEqual((await ds.plan.new({ keep: true })).notes, [], "the trunk stands for upstream anyway");
+    assert.deepEqual((await ds.plan.new({ rev: "y", keep: true })).notes, [said]);
+    assert.deepEqual((await ds.new({ rev: "y", keep: true })).warnings, [said]);
+    assert.deepEqual([ds.workspace.bookmark, Object.values(ds.workspace.workingRefs)], ["y", ["main"]]);
+    assert.deepEqual((await ds.plan.new({ keep: true })).notes, [said], "and every further time");
+  });
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { ConfigError, MultiObjectError } from "../../engine/model/errors.ts";
+import { ConfigError, MultiObjectError, TetherError } from "../../engine/model/errors.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
 Deno.test("[commands 5.6, Δ38, L06] status is local: it contacts no store until asked", async () => {
@@ -62,6 +62,24 @@ Deno.test("[commands 5.6, Δ4] drift: a bookmark left or gone, and commits that 
     const { vcsDrift } = await t.with((ds) => ds.status());
     assert.deepEqual(vcsDrift.map((d) => [d.commit, d.referenced]), [[second.vcsCommit, { a: false }]]);
     assert.equal((await t.with((ds) => ds.ops())).ops[0]?.vcsCommitGone, true);
+  });
+  await test.step("which can be acknowledged, and is then silent for good", async () => {
+    await t.with(async (ds) => {
+      const [drift] = await ds.vcsDrift();
+      const [last, first] = (await ds.ops()).ops;
+      const before = await t.read(".tether/ops.jsonl");
+      for (const ids of [["ffffffffffff"], [""], [drift?.op ?? "", first?.id ?? ""]]) {
+        await assert.rejects(ds.acknowledge(ids), TetherError);
+        assert.equal(await t.read(".tether/ops.jsonl"), before, "all of them, or none");
+      }
+      await ds.acknowledge([drift?.op ?? ""]);
+      await ds.acknowledge([drift?.op ?? ""]);
+      assert.deepEqual([(await ds.status()).vcsDrift, await ds.vcsDrift()], [[], []]);
+      const [now, ...rest] = (await ds.ops()).ops;
+      assert.deepEqual([now?.vcsCommitGone, now?.acknowledged, now?.progress.at(-1)], [true, true, { action: "ack" }]);
+      assert.deepEqual([now?.id, now?.status, now?.undoneBy, rest[0]?.acknowledged], [last?.id, "done", null, false]);
+      assert.equal((await t.read(".tether/ops.jsonl")).split("\n").length, before.split("\n").length + 1);
+    });
   });
   await test.step("a bookmark left", async () => {
     await t.repo.git(["switch", "-q", "-c", "side"]);
@@ -131,5 +149,21 @@ Deno.test("[commands 5.12, Δ14, DIV-6, DIV-7] verify says what it knows, each s
     const labels = Object.keys(await statuses({ allHistory: true, keys: ["a"] }));
     assert.equal(labels.length, 2);
     for (const label of labels) assert.match(label, /^[0-9a-f]{12}:a$/);
+  });
+});
+
+Deno.test("[commands 5.6] an object that is immutable and yet changed comes with the way out", async () => {
+  await using t = await tempDataset();
+  const file = `${t.repo.outer}/a.txt`;
+  await Deno.writeTextFile(file, "one");
+  await t.with(async (ds) => {
+    await ds.add({ key: "-a b", kind: "file", locator: { uri: file } });
+    await ds.commit({ message: "Baseline" });
+    await Deno.writeTextFile(file, "another");
+    for (const snapshot of [true, false]) {
+      const [object] = (await ds.status({ snapshot })).objects;
+      assert.match(object?.error ?? "", /is immutable and yet changed/);
+      assert.deepEqual(object?.hints, ["tether set --file versioned -- '-a b'"]);
+    }
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parseJson } from "../../engine/model/json.ts";
 import { type Lab, lab } from "./_lab.ts";
-import { DIRECTIONS, labels, listOf, OPTIONS, type Side } from "./_peer.ts";
+import { DIRECTIONS, labels, listOf, OPTIONS, OURS, PEER, type Side } from "./_peer.ts";
 
 for (const [maker, other] of DIRECTIONS) {
   Deno.test(
@@ -30,6 +30,11 @@ for (const [maker, other] of DIRECTIONS) {
           const { vcs_drift: drift, stale_keys: stale } = await side.json(["status"], root);
           assert.deepEqual([drift, stale], [[{ op, commit, referenced: { code: false } }], ["code"]], side.name);
         }
+        await OURS.ok(["ops", "--ack", String(op)], root);
+        assert.deepEqual((await OURS.json(["status"], root))["vcs_drift"], []);
+        // To the peer it is a step of the operation, which stays what it was.
+        const [last] = listOf(parseJson(await PEER.ok(["ops", "--json"], root)));
+        assert.deepEqual([last?.["id"], last?.["status"], last?.["undone_by"]], [op, "done", null]);
         await repo.git(["reset", "--quiet", "--hard", commit]);
       });
       await t.step("a torn last line hides itself only, whoever writes the next one", async () => {
