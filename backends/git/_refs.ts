@@ -63,6 +63,13 @@ export async function readRefs(git: Git, repo: Repo, patterns: readonly string[]
   });
 }
 
+/** Returns the names of the refs that patterns match, as users name them. It looks at no object, so many cost little. */
+export async function readRefNames(git: Git, repo: Repo, patterns: readonly string[], op: Op = {}): Promise<string[]> {
+  const args = ["for-each-ref", "--format=%(refname)", "--end-of-options", ...patterns];
+  const result = await git.call(repo, args, { ...op, action: "read the refs of" });
+  return result.text().split("\n").slice(0, -1).map(shortName);
+}
+
 /** Returns one ref by its full name; `undefined` when there is none. */
 export async function readRef(git: Git, repo: Repo, name: string, op: Op = {}): Promise<Ref | undefined> {
   // The name is a pattern too, and matches everything below it.

@@ -42,7 +42,18 @@ import { fastForward, type Landing, merge } from "./_landing.ts";
 import { findMissing, hasCommit, isAncestor } from "./_objects.ts";
 import { Git } from "./_program.ts";
 import { pinRef, readCommit, readSource, readState } from "./_reading.ts";
-import { branchRef, checkFree, movedError, moveRef, readRef, readRefs, type Ref, shortName, tagRef } from "./_refs.ts";
+import {
+  branchRef,
+  checkFree,
+  movedError,
+  moveRef,
+  readRef,
+  readRefNames,
+  readRefs,
+  type Ref,
+  shortName,
+  tagRef,
+} from "./_refs.ts";
 import { deleteFromRemote, pushTag, remoteOf } from "./_remote.ts";
 import { exists, KIND, openRepo, parseLocator, pathOf, type Repo, shaOf } from "./_repo.ts";
 import { retentionOf } from "./_retention.ts";
@@ -185,8 +196,8 @@ export class GitBackend implements ObjectBackend {
   }
 
   async listPins(locator: Locator, op: Op = {}): Promise<ReadonlySet<string>> {
-    const tags = await readRefs(this.#git, await this.#open(locator, op), [PINS], op);
-    return new Set(tags.flatMap((tag) => parsePinRef(shortName(tag.name))?.id ?? []));
+    const tags = await readRefNames(this.#git, await this.#open(locator, op), [PINS], op);
+    return new Set(tags.flatMap((tag) => parsePinRef(tag)?.id ?? []));
   }
 
   async fork(
@@ -222,7 +233,7 @@ export class GitBackend implements ObjectBackend {
   }
 
   async listWorkingRefs(locator: Locator, op: Op = {}): Promise<readonly string[]> {
-    return (await readRefs(this.#git, await this.#open(locator, op), [WORKING_REFS], op)).map((r) => shortName(r.name));
+    return await readRefNames(this.#git, await this.#open(locator, op), [WORKING_REFS], op);
   }
 
   async workingRefBlockers(locator: Locator, ref: string, op: Op = {}): Promise<string | undefined> {

@@ -12,7 +12,7 @@ import { namespaceOf } from "../kinds.ts";
 import { reasonOf } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
 import { refForPin } from "../model/names.ts";
-import { judgePin } from "../model/verdicts.ts";
+import { judgePin, type PinVerdict } from "../model/verdicts.ts";
 import type { Action } from "../plan/plan.ts";
 import { action, type GcInput } from "./gc_input.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -27,21 +27,27 @@ export async function planPins(ctx: Context, input: GcInput): Promise<{ readonly
   }
   const ours = await ownPins(ctx);
   const sorted = [...namespaces].sort(([a], [b]) => compareCodePoints(a, b)).map(([, store]) => store);
-  const listed = await mapSettled(
+  // Judged as they come: all pins of all stores together may be very many.
+  const judged = await mapSettled(
     sorted,
     32,
-    async (store) => await store.backend.listPins?.(store.locator, pickSignal(input)) ?? new Set<string>(),
+    async (store) => {
+      const pins = await store.backend.listPins?.(store.locator, pickSignal(input)) ?? new Set<string>();
+      return judge(ctx, store, { ...input, pins, ours });
+    },
     input.signal,
   );
   input.signal?.throwIfAborted();
   const actions: Action[] = [];
   sorted.forEach((store, i) => {
-    const outcome = listed[i];
+    const outcome = judged[i];
     if (!outcome?.ok) {
       input.notes.push(`${store.key}: its pins are not known, none is released: ${reasonOf(outcome?.error)}`);
       return;
     }
-    actions.push(...judge(ctx, store, { ...input, pins: outcome.value, ours }));
+    const { foreign, unnamed } = outcome.value;
+    if (foreign > 0) input.notes.push(`${store.key}: ${foreign} pin(s) of other datasets left alone`);
+    actions.push(...unnamed);
   });
   return { actions };
 }
@@ -50,29 +56,37 @@ function judge(
   ctx: Context,
   store: StoreReferences,
   input: GcInput & { readonly pins: ReadonlySet<string>; readonly ours: ReadonlySet<string> },
-): Action[] {
+): { readonly foreign: number; readonly unnamed: readonly Action[] } {
   const prefix = `${ctx.config.datasetId}.`;
-  const foreign = [...input.pins].filter((id) => !id.startsWith(prefix)).length;
-  if (foreign > 0) input.notes.push(`${store.key}: ${foreign} pin(s) of other datasets left alone`);
-  const actions: Action[] = [];
-  for (const id of [...input.pins].filter((p) => p.startsWith(prefix)).sort(compareCodePoints)) {
+  let foreign = 0;
+  const unnamed: { readonly id: string; readonly verdict: PinVerdict }[] = [];
+  for (const id of input.pins) {
+    if (!id.startsWith(prefix)) {
+      foreign++;
+      continue;
+    }
     const verdict = judgePin({
       referenced: input.references.pinIds.has(id),
       ours: input.ours.has(id),
       releaseForeign: input.releaseForeign === true,
     });
-    if (verdict === "reference") continue;
-    const keep = verdict === "keep-pin";
-    const why = keep
-      ? "no manifest names it; not created by this clone: another clone's commits may (fetch them, or --release-foreign)"
-      : `no manifest names it${verdict === "unpin-foreign" ? "; not created by this clone" : ""}`;
-    actions.push(action(keep ? "keep-pin" : "unpin", {
-      key: store.key,
-      kind: store.kind,
-      target: refForPin(id),
-      detail: why,
-      params: { locator: store.locator, pin_id: id },
-    }));
+    if (verdict !== "reference") unnamed.push({ id, verdict });
   }
-  return actions;
+  unnamed.sort((x, y) => compareCodePoints(x.id, y.id));
+  return { foreign, unnamed: unnamed.map(({ id, verdict }) => release(store, id, verdict)) };
+}
+
+/** Returns the action for a pin that no manifest names. */
+function release(store: StoreReferences, id: string, verdict: PinVerdict): Action {
+  const keep = verdict === "keep-pin";
+  const why = keep
+    ? "no manifest names it; not created by this clone: another clone's commits may (fetch them, or --release-foreign)"
+    : `no manifest names it${verdict === "unpin-foreign" ? "; not created by this clone" : ""}`;
+  return action(keep ? "keep-pin" : "unpin", {
+    key: store.key,
+    kind: store.kind,
+    target: refForPin(id),
+    detail: why,
+    params: { locator: store.locator, pin_id: id },
+  });
 }

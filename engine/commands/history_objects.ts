@@ -120,12 +120,13 @@ class HistoryReader {
     });
     const byBlob = new Map<string, ObjectManifest>();
     const warnings: string[] = [];
-    for await (const found of history.manifests()) {
-      if (!found.own) continue;
-      const where = `"${found.path}" at ${found.commit.slice(0, 12)}`;
-      if (found.type === "manifest") byBlob.set(found.blob, found.manifest);
-      else if (found.type === "broken") warnings.push(`${where} does not parse: ${found.error.message}`);
-      else warnings.push(`${where} cannot be read: ${found.reason}`);
+    for await (const batch of history.manifests()) {
+      for (const found of batch.filter(({ own }) => own)) {
+        const where = `"${found.path}" at ${found.commit.slice(0, 12)}`;
+        if (found.type === "manifest") byBlob.set(found.blob, found.manifest);
+        else if (found.type === "broken") warnings.push(`${where} does not parse: ${found.error.message}`);
+        else warnings.push(`${where} cannot be read: ${found.reason}`);
+      }
     }
     return new HistoryReader(ctx, history, { byBlob, warnings });
   }

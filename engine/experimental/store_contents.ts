@@ -10,7 +10,7 @@ import { type Alive, judgeBranches, type OwnBranch, ownBranches } from "../comma
 import { action, type GcInput } from "../commands/gc_input.ts";
 import { pickSignal } from "../commands/snapshot.ts";
 import type { Context } from "../context.ts";
-import type { StoreReferences } from "../history/reference_set.ts";
+import { StoreReferences } from "../history/reference_set.ts";
 import { compareCodePoints } from "../model/json.ts";
 import type { Locator } from "../model/manifest.ts";
 import { bookmarkSlug, refForPin } from "../model/names.ts";
@@ -127,8 +127,7 @@ export class StoreReader {
     if (!input.pruneBookmarks && !input.scope) {
       return { releases: [], staying: found.own.map((b) => `branch ${b.ref} is in it (--prune-bookmarks judges it)`) };
     }
-    const identity = backend.identity(store.locator);
-    const bare: StoreReferences = { ...store, backend, identity, pinned: new Map(), recorded: new Map() };
+    const bare = new StoreReferences(backend, store);
     // A commit of this clone pinned such a head and is gone: that is what was thrown away.
     const isHeld = (state: State): Promise<boolean> =>
       this.#isPinned(backend, store.locator, { state, ids: found.ids });

@@ -7,7 +7,7 @@
  *
  * What successive manifests of an object share, their shape, stands in a line of its own somewhere before them, named by its
  * hash: `{"shape":…}`. A manifest is `[blob, shape, state, pin id, pin ref, time of capture]`; the ref is `null` when it is the
- * usual one of the id.
+ * usual one of the id. One with numbers that `JSON.parse` would change follows a space: many others are parsed at once.
  *
  * @module
  */
@@ -15,21 +15,22 @@
 import { join } from "node:path";
 import { writeAll } from "../files/atomic.ts";
 import { valueHash } from "../model/hash.ts";
-import { isJsonObject, type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
+import { isExact, isJsonObject, type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
 import type { DatasetTree } from "./dataset_trees.ts";
 
 /** Raised with each change of what a line means. */
-const FORMAT = 2;
+const FORMAT = 3;
 /** Lines are appended in writes of about this size, each of whole lines, so that two processes do not mix theirs. */
 const WRITE_BYTES = 64 * 1024;
+const READ_BYTES = 256 * 1024;
 
 /** The cache of one repository. */
 export class HistoryCache {
   readonly #folder: string;
-  /** Hashes of the shapes written by this run. */
-  readonly #shapes = new Set<string>();
+  /** The shapes written by this run, by their hashes. */
+  readonly #shapes = new Map<string, Shape>();
 
   constructor(sharedDir: string) {
     this.#folder = join(sharedDir, "tether-cache");
@@ -52,21 +53,17 @@ export class HistoryCache {
   async *manifests(wanted: (blob: string) => boolean): AsyncGenerator<(readonly [blob: string, ObjectManifest])[]> {
     const shapes = new Map<string, Shape>();
     for await (const lines of this.#lines("manifests")) {
-      const found: (readonly [string, ObjectManifest])[] = [];
+      const rows: string[] = [];
       for (const line of lines) {
         if (line.startsWith("{")) {
           const record = parseLine(line);
           const shape = readShape(record?.["of"]);
           if (shape && typeof record?.["shape"] === "string") shapes.set(record["shape"], shape);
-          continue;
+        } else if (isRow(line) && wanted(blobOf(line))) {
+          rows.push(line);
         }
-        // Cheaper than parsing lines nobody asked for.
-        const blob = line.slice(2, line.indexOf('"', 2));
-        if (!line.startsWith('["') || !wanted(blob)) continue;
-        const manifest = readManifest(line, shapes);
-        if (manifest) found.push([blob, manifest]);
       }
-      yield found;
+      yield parseRows(rows).flatMap((row) => readManifest(row, shapes) ?? []);
     }
   }
 
@@ -77,16 +74,29 @@ export class HistoryCache {
     );
   }
 
-  addManifests(manifests: ReadonlyMap<string, ObjectManifest>): Promise<void> {
-    const records: Json[] = [];
+  /**
+   * Adds manifests and returns them as a later run reads them: those of one shape share it, and none keeps the text alive that
+   * it was parsed from.
+   */
+  async addManifests(
+    manifests: ReadonlyMap<string, ObjectManifest>,
+  ): Promise<(readonly [blob: string, ObjectManifest])[]> {
+    const records: (JsonObject | string)[] = [];
+    const rows: string[] = [];
     for (const [blob, manifest] of manifests) {
       const of = shapeOf(manifest);
       const shape = valueHash(of).slice(0, 16);
-      if (!this.#shapes.has(shape)) records.push({ shape, of });
-      this.#shapes.add(shape);
-      records.push(row(blob, shape, manifest));
+      if (!this.#shapes.has(shape)) {
+        records.push({ shape, of });
+        const read = readShape(of);
+        if (read) this.#shapes.set(shape, read);
+      }
+      const text = row(blob, shape, manifest);
+      rows.push(text);
+      records.push(text);
     }
-    return this.#append("manifests", records);
+    await this.#append("manifests", records);
+    return parseRows(rows).flatMap((value) => readManifest(value, this.#shapes) ?? []);
   }
 
   #path(name: string): string {
@@ -95,22 +105,26 @@ export class HistoryCache {
 
   /** Yields whole lines, many at a time. */
   async *#lines(name: string): AsyncGenerator<readonly string[]> {
-    let file: Deno.FsFile;
+    let opened: Deno.FsFile;
     try {
-      file = await Deno.open(this.#path(name));
+      opened = await Deno.open(this.#path(name));
     } catch {
       // Nothing is known yet, or may be read.
       return;
     }
+    using file = opened;
+    const decoder = new TextDecoder();
+    const buffer = new Uint8Array(READ_BYTES);
     let rest = "";
-    for await (const chunk of file.readable.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + chunk).split("\n");
+    for (let count = await file.read(buffer); count !== null; count = await file.read(buffer)) {
+      const lines = (rest + decoder.decode(buffer.subarray(0, count), { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       yield lines;
     }
   }
 
-  async #append(name: string, records: readonly Json[]): Promise<void> {
+  /** Appends lines: values, or texts that are lines already. */
+  async #append(name: string, records: readonly (JsonObject | string)[]): Promise<void> {
     if (records.length === 0) return;
     try {
       await Deno.mkdir(this.#folder, { recursive: true });
@@ -118,7 +132,7 @@ export class HistoryCache {
       // The first newline ends a line that a crash tore.
       let text = "\n";
       for (const record of records) {
-        text += writeJson(record) + "\n";
+        text += (typeof record === "string" ? record : writeJson(record)) + "\n";
         if (text.length < WRITE_BYTES) continue;
         await writeAll(file, new TextEncoder().encode(text));
         text = "";
@@ -191,20 +205,45 @@ function readShape(value: Json | undefined): Shape | undefined {
   };
 }
 
-function row(blob: string, shape: string, { state, pin, capturedAt }: ObjectManifest): Json[] {
+function row(blob: string, shape: string, { state, pin, capturedAt }: ObjectManifest): string {
   const ref = pin === null || pin.ref === refForPin(pin.id) ? null : pin.ref;
-  return [blob, shape, state, pin?.id ?? null, ref, capturedAt];
+  const text = writeJson([blob, shape, state, pin?.id ?? null, ref, capturedAt]);
+  return isExact(text) ? text : ` ${text}`;
 }
 
-function readManifest(line: string, shapes: ReadonlyMap<string, Shape>): ObjectManifest | undefined {
-  const value = parse(line);
+function isRow(line: string): boolean {
+  return line.startsWith('["') || line.startsWith(' ["');
+}
+
+function blobOf(line: string): string {
+  const from = line.indexOf('"') + 1;
+  return line.slice(from, line.indexOf('"', from));
+}
+
+/** Parses rows; those that are torn are left out. */
+function parseRows(rows: readonly string[]): readonly (Json | undefined)[] {
+  const plain = rows.filter((row) => !row.startsWith(" "));
+  const exact = rows.length === plain.length ? [] : rows.filter((row) => row.startsWith(" ")).map(parse);
+  try {
+    return exact.concat(JSON.parse(`[${plain.join()}]`) as Json[]);
+  } catch {
+    return exact.concat(plain.map(parse));
+  }
+}
+
+function readManifest(
+  value: Json | undefined,
+  shapes: ReadonlyMap<string, Shape>,
+): [(readonly [blob: string, ObjectManifest])] | undefined {
   if (!Array.isArray(value)) return undefined;
-  const [, name, state, pinId, pinRef, capturedAt] = value as readonly Json[];
+  const [blob, name, state, pinId, pinRef, capturedAt] = value as readonly Json[];
   const shape = typeof name === "string" ? shapes.get(name) : undefined;
-  if (!shape || state === undefined || (state !== null && !isJsonObject(state))) return undefined;
+  if (!shape || typeof blob !== "string") return undefined;
+  if (state === undefined || (state !== null && !isJsonObject(state))) return undefined;
   if (!isTextOrNull(pinId) || !isTextOrNull(pinRef) || !isTextOrNull(capturedAt)) return undefined;
   const pin = pinId === null ? null : { id: pinId, ref: pinRef ?? refForPin(pinId) };
-  return { ...shape, state, pin, capturedAt };
+  const { key, kind, locator, policy, recoverable, origin } = shape;
+  return [[blob, { key, kind, locator, policy, recoverable, origin, state, pin, capturedAt }]];
 }
 
 function isTextOrNull(value: Json | undefined): value is string | null {

@@ -20,17 +20,67 @@ import type { CallOptions } from "../reports/report.ts";
 import { type HistoricManifest, readHistory } from "./references.ts";
 
 /** A store that some manifest names, and which of its states are held. */
-export interface StoreReferences {
+export class StoreReferences {
   readonly kind: string;
   readonly backend: ObjectBackend;
   /** A locator that addresses it, and the key it was met under. */
   readonly locator: Locator;
   readonly identity: Locator;
   readonly key: string;
+  readonly #pinned = new Map<string, Set<string>>();
+  readonly #recorded = new Map<string, { readonly key: string; readonly commit: string | null }>();
+  /** What is not yet sorted by content: few commands ask for that, and there may be very many. */
+  readonly #added: Held[] = [];
+
+  constructor(
+    backend: ObjectBackend,
+    named: { readonly kind: string; readonly locator: Locator; readonly key: string },
+  ) {
+    this.kind = named.kind;
+    this.backend = backend;
+    this.locator = named.locator;
+    this.identity = backend.identity(named.locator);
+    this.key = named.key;
+  }
+
   /** Canonical content of the states some commit pinned natively, and the ids of those pins. */
-  readonly pinned: Map<string, Set<string>>;
+  get pinned(): ReadonlyMap<string, ReadonlySet<string>> {
+    this.#sort();
+    return this.#pinned;
+  }
+
   /** Canonical content of the states some commit recorded without a pin, with a key and a commit that did. */
-  readonly recorded: Map<string, { readonly key: string; readonly commit: string | null }>;
+  get recorded(): ReadonlyMap<string, { readonly key: string; readonly commit: string | null }> {
+    this.#sort();
+    return this.#recorded;
+  }
+
+  /** Counts a state. */
+  hold(held: Held): void {
+    this.#added.push(held);
+  }
+
+  #sort(): void {
+    for (const { state, pinId, key, commit } of this.#added.splice(0)) {
+      const text = canonical(contentState(state, this.backend.statics.volatileKeys));
+      if (pinId === null) {
+        if (!this.#recorded.has(text)) this.#recorded.set(text, { key, commit });
+        continue;
+      }
+      const ids = this.#pinned.get(text);
+      if (ids) ids.add(pinId);
+      else this.#pinned.set(text, new Set([pinId]));
+    }
+  }
+}
+
+/** A state that a manifest records. */
+interface Held {
+  readonly state: State;
+  /** `null` for one recorded without a pin. */
+  readonly pinId: string | null;
+  readonly key: string;
+  readonly commit: string | null;
 }
 
 /** Which commits count. */
@@ -90,17 +140,10 @@ export class References {
 
   #addTo(store: StoreReferences | undefined, manifest: ObjectManifest, commit: string | null): void {
     if (!store || !manifest.state) return;
-    const { statics } = store.backend;
-    const content = contentState(manifest.state, statics.volatileKeys);
-    const text = canonical(content);
-    if (manifest.pin) {
-      const ids = store.pinned.get(text);
-      if (ids) ids.add(manifest.pin.id);
-      else store.pinned.set(text, new Set([manifest.pin.id]));
-    } else if (manifest.recoverable && !store.recorded.has(text)) {
-      store.recorded.set(text, { key: manifest.key, commit });
-    }
-    if (store.backend.listing && isListed(manifest.state)) {
+    const { state, pin, key } = manifest;
+    if (pin || manifest.recoverable) store.hold({ state, pinId: pin?.id ?? null, key, commit });
+    if (store.backend.listing && isListed(state)) {
+      const content = contentState(state, store.backend.statics.volatileKeys);
       this.listings.add(listingName({ kind: manifest.kind, identity: store.identity, content }));
     }
   }
@@ -158,12 +201,8 @@ export class References {
       return undefined;
     }
     const name = storeOf(backend, locator);
-    let store = this.stores.get(name);
-    if (!store) {
-      const identity = backend.identity(locator);
-      store = { kind, backend, locator, identity, key, pinned: new Map(), recorded: new Map() };
-      this.stores.set(name, store);
-    }
+    const store = this.stores.get(name) ?? new StoreReferences(backend, { kind, locator, key });
+    this.stores.set(name, store);
     return store;
   }
 }
@@ -185,9 +224,11 @@ export async function collectReferences(ctx: Context, options: ReferenceOptions 
   });
   references.digest = history.digest;
   references.commits = history.commits.length;
-  for await (const found of history.manifests()) {
-    const adding = addHistoric(references, found);
-    if (adding) await adding;
+  for await (const batch of history.manifests()) {
+    for (const found of batch) {
+      const adding = addHistoric(references, found);
+      if (adding) await adding;
+    }
   }
   if (options.only) return references;
   await addWorkingTrees(ctx, references, options);

@@ -52,8 +52,8 @@ export interface History {
   readonly commits: readonly HistoryCommit[];
   /** Stands for the set of commits (formats §15.4, §18). */
   readonly digest: string;
-  /** Yields each distinct manifest once, in no order. */
-  manifests(): AsyncGenerator<HistoricManifest>;
+  /** Yields each distinct manifest once, in no order, many at a time. */
+  manifests(): AsyncGenerator<readonly HistoricManifest[]>;
 }
 
 /** How many commits are looked at together: their objects travel in one go. */
@@ -93,7 +93,7 @@ interface Walk extends HistoryOptions {
   readonly trees: DatasetTrees;
 }
 
-async function* walk(vcs: VcsAdapter, options: Walk): AsyncGenerator<HistoricManifest> {
+async function* walk(vcs: VcsAdapter, options: Walk): AsyncGenerator<readonly HistoricManifest[]> {
   const cache = new HistoryCache(vcs.location.sharedDir);
   const blobs = new BlobCollector(vcs, options);
   yield* blobs.collect(cache);
@@ -101,24 +101,29 @@ async function* walk(vcs: VcsAdapter, options: Walk): AsyncGenerator<HistoricMan
   const total = wanted.size;
   const progress = (): void => options.onProgress?.({ verb: "reading manifests", done: total - wanted.size, total });
   for await (const known of cache.manifests((id) => wanted.has(id))) {
+    const found: HistoricManifest[] = [];
     for (const [blob, manifest] of known) {
-      const origin = wanted.get(blob);
-      if (origin === undefined) continue;
+      const met = wanted.get(blob);
+      if (met === undefined) continue;
       wanted.delete(blob);
-      yield { ...origin, blob, type: "manifest", manifest };
+      found.push({ ...originOf(met), blob, type: "manifest", manifest });
     }
+    yield found;
   }
-  const rest = [...wanted];
-  for (let at = 0; at < rest.length; at += BLOBS_AT_ONCE) {
+  for (let batch = take(wanted, BLOBS_AT_ONCE); batch.length > 0; batch = take(wanted, BLOBS_AT_ONCE)) {
     options.signal?.throwIfAborted();
-    const batch = rest.slice(at, at + BLOBS_AT_ONCE);
-    const results = await Promise.all(batch.map(([blob, origin]) => readManifest(vcs, blob, origin)));
-    const parsed = results.flatMap((r) => r.type === "manifest" ? [[r.blob, r.manifest] as const] : []);
-    await cache.addManifests(new Map(parsed));
+    const read = await Promise.all(batch.map(([blob, met]) => readManifest(vcs, blob, originOf(met))));
+    const parsed = read.flatMap((r) => r.type === "manifest" ? [[r.blob, r.manifest] as const] : []);
+    const kept = new Map(await cache.addManifests(new Map(parsed)));
     for (const [blob] of batch) wanted.delete(blob);
     progress();
-    yield* results;
+    yield read.map((r) => r.type === "manifest" ? { ...r, manifest: kept.get(r.blob) ?? r.manifest } : r);
   }
+}
+
+/** Returns the first entries of a map. */
+function take<K, V>(map: ReadonlyMap<K, V>, count: number): [K, V][] {
+  return [...map.entries().take(count)];
 }
 
 async function readManifest(vcs: VcsAdapter, blob: string, origin: Origin): Promise<HistoricManifest> {
@@ -141,9 +146,19 @@ async function readManifest(vcs: VcsAdapter, blob: string, origin: Origin): Prom
   }
 }
 
+/** A file met in a folder. There are very many: those of one folder share what they can. */
+interface Met {
+  readonly folder: Origin;
+  readonly name: string;
+}
+
+function originOf({ folder, name }: Met): Origin {
+  return { commit: folder.commit, path: `${folder.path}/${name}`, own: folder.own };
+}
+
 /** Goes through the trees of history and collects the blobs of manifests, each with one place where it was met. */
 class BlobCollector {
-  readonly wanted = new Map<string, Origin>();
+  readonly wanted = new Map<string, Met>();
   readonly #vcs: VcsAdapter;
   readonly #walk: Walk;
   /** Trees below `.tether/objects` that were gone through, by whether their dataset is this one. */
@@ -155,7 +170,7 @@ class BlobCollector {
   }
 
   /** Yields what could not be looked into. */
-  async *collect(cache: HistoryCache): AsyncGenerator<HistoricManifest> {
+  async *collect(cache: HistoryCache): AsyncGenerator<readonly HistoricManifest[]> {
     const { commits, signal, onProgress } = this.#walk;
     const known = await cache.trees();
     const learnt = new Map<string, readonly DatasetTree[]>();
@@ -163,7 +178,7 @@ class BlobCollector {
       signal?.throwIfAborted();
       const batch = commits.slice(at, at + COMMITS_AT_ONCE);
       const troubles = await Promise.all(batch.map((commit) => this.#commit(commit, known, learnt)));
-      yield* troubles.filter((trouble) => trouble !== undefined);
+      yield troubles.filter((trouble) => trouble !== undefined);
       onProgress?.({ verb: "reading commits", done: at + batch.length, total: commits.length });
     }
     await cache.addTrees(learnt);
@@ -205,8 +220,8 @@ class BlobCollector {
   }
 
   /** One's own dataset wins over a copy in another. */
-  #blob(blob: string, name: string, { commit, path, own }: Origin): void {
+  #blob(blob: string, name: string, folder: Origin): void {
     const other = this.wanted.get(blob);
-    if (other === undefined || (own && !other.own)) this.wanted.set(blob, { commit, path: `${path}/${name}`, own });
+    if (other === undefined || (folder.own && !other.folder.own)) this.wanted.set(blob, { folder, name });
   }
 }

@@ -120,7 +120,7 @@ export interface WriteJsonOptions {
  */
 export function parseJson(text: string): Json {
   // Asking for each value's digits takes ten times as long. A short text cannot be nested too deep.
-  if (text.length < SHORT && !MAYBE_INEXACT.test(text)) return JSON.parse(text) as Json;
+  if (text.length < SHORT && isExact(text)) return JSON.parse(text) as Json;
   try {
     return JSON.parse(text, reviveExact as (key: string, value: unknown) => unknown) as Json;
   } catch (error) {
@@ -134,6 +134,11 @@ const SHORT = 2000;
 
 /** Finds each number that is no safe integer as it is written: a float, sixteen digits or more, minus zero. */
 const MAYBE_INEXACT = /(?:^|[[,\s]|["\s]:)(?:-?(?:\d{16}|\d+[.eE])|-0)/;
+
+/** Tells whether `JSON.parse` reads a text as {@link parseJson} does, but for how deep it may be nested. May err towards no. */
+export function isExact(text: string): boolean {
+  return !MAYBE_INEXACT.test(text);
+}
 
 function reviveExact(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number") return value;

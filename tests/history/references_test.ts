@@ -51,7 +51,7 @@ async function walk(
       },
     });
     const history = await readHistory(counting, { datasetId: DATASET });
-    const items = await Array.fromAsync(history.manifests());
+    const items = (await Array.fromAsync(history.manifests())).flat();
     return { items, children, digest: history.digest, objectsAsked };
   } finally {
     stop();
@@ -223,6 +223,7 @@ Deno.test("a cache that is torn, foreign or cannot be written changes no answer 
     `["${item?.blob}","no such shape",null,null,null,null]\n["${item?.blob}"]\n`,
     `{"shape":"s","of":{"key":"a"}}\n["${item?.blob}","s",null,null,null,null]\n`,
     `{"shape":"s","of":${SHAPE}}\n["${item?.blob}","s",null,7,null,null]\n["${item?.blob}","s",null,null,null]\n`,
+    `{"shape":"s","of":${SHAPE}}\n["${item?.blob}","s",null,null,null\n["0","s",null,null,null,null]]\n`,
     `{"tree":"${await repo.git(["rev-parse", "HEAD^{tree}"])}","datasets":[{"root":1}]}\n`,
     "\xff\xfe",
   ];
@@ -244,7 +245,7 @@ Deno.test("nothing a clone brings enters the cache [L40]", async () => {
   await using repo = await tempRepo({ files: { "tether.toml": config(), [M]: manifest(1) } });
   const tree = await repo.git(["rev-parse", "HEAD^{tree}"]);
   for (const folder of [".tether/cache", "tether-cache", ".tether/tether-cache"]) {
-    await repo.write(`${folder}/history-trees-2.jsonl`, `{"tree":"${tree}","datasets":[]}\n`);
+    await repo.write(`${folder}/history-trees-3.jsonl`, `{"tree":"${tree}","datasets":[]}\n`);
   }
   assert.deepEqual(pins((await walk(repo.path)).items), [pin(1)]);
 });
