@@ -1,7 +1,8 @@
 /**
  * Runs the model test until a time is up, and prints how to repeat what fails.
  *
- * `deno task soak [SECONDS] [SEED]`: an hour and a random seed unless told otherwise. Ends with 1 after a failure.
+ * `deno task soak [SECONDS] [SEED] [git|jj]`: an hour, a random seed and both in turn unless told otherwise. Ends with 1 after
+ * a failure.
  *
  * @module
  */
@@ -10,24 +11,25 @@ import fc from "fast-check";
 import { runSequence, sequences, type Tally } from "../tests/model/_run.ts";
 import { removeTemplate } from "../tests/model/_world.ts";
 
-const [seconds = "3600", first] = Deno.args;
+const [seconds = "3600", first, only] = Deno.args;
 const end = performance.now() + Number(seconds) * 1000;
 const tally: Tally = new Map();
 let seed = first === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(first);
 let failures = 0;
 print(`from seed ${seed}\n`);
-for (let runs = 0; performance.now() < end; runs += 10, seed++) {
+for (; performance.now() < end; seed++) {
+  const system = only === "git" || only === "jj" ? only : seed % 2 === 0 ? "git" : "jj";
   const details = await fc.check(
     fc.asyncProperty(
-      sequences(tally, { most: 60 }),
+      sequences(tally, { system, most: 60 }),
       fc.nat({ max: 3 }),
-      (commands, n) => runSequence(commands, { git: n === 0 }),
+      (commands, n) => runSequence(commands, { system, git: n === 0 }),
     ),
     { seed, numRuns: 10, interruptAfterTimeLimit: Math.max(1, end - performance.now()), markInterruptAsFailure: false },
   );
   if (!details.failed || details.counterexample === null) continue;
   failures++;
-  print(`${fc.defaultReportMessage(details)}\n${messageOf(details.errorInstance)}\n`);
+  print(`${system}: ${fc.defaultReportMessage(details)}\n${messageOf(details.errorInstance)}\n`);
 }
 await removeTemplate();
 print(`${[...tally].sort().map(([what, times]) => `${String(times).padStart(6)} ${what}`).join("\n")}\n`);

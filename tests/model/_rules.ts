@@ -66,6 +66,7 @@ export async function broken(step: Step): Promise<string[]> {
 function brokenByDeletion(step: Step, store: string, before: Refs): string[] {
   const faults: string[] = [];
   if (step.failure === "refused") faults.push("refused, and yet a store went");
+  if (step.was.away && step.command !== "undo") faults.push("a store went while a checkout could not be read");
   if (!["gc", "drop", "undo"].includes(step.command)) faults.push(`"${step.command}" deleted a store`);
   if (step.owners.get(store) !== step.dataset) faults.push("a store went that this dataset did not make");
   const base = before.get("branch main");
@@ -107,6 +108,7 @@ function brokenByTag(step: Step, { ref, was, is }: Change): string[] {
   if (is !== undefined) return PINNING.includes(step.command) ? [] : [`"${step.command}" made a pin`];
   const faults: string[] = [];
   if (!RELEASING.includes(step.command)) faults.push(`"${step.command}" released a pin`);
+  if (step.was.away) faults.push("a pin was released while a checkout could not be read");
   if (step.is.needed.has(ref)) faults.push("a pin was released that is needed");
   if (!step.made.has(ref) && !step.releaseForeign) faults.push("a pin of another clone was released");
   return faults;
@@ -128,6 +130,9 @@ async function brokenByBranch(step: Step, { store, ref, was, is }: Change): Prom
   if (was === undefined) return [];
   const faults: string[] = [];
   if (is === undefined && step.command === "gc" && !step.prune) faults.push("gc deleted a branch unasked");
+  if (is === undefined && step.was.away && RELEASING.includes(step.command)) {
+    faults.push("a branch was deleted while a checkout could not be read");
+  }
   if (step.force || wasAgreed(step, was)) return faults;
   const refs = step.before.get(store) ?? new Map<string, string>();
   // What the same step released or deleted holds nothing.

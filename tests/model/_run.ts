@@ -11,12 +11,13 @@ import { TetherError } from "../../engine/model/errors.ts";
 import type { UndoReport } from "../../engine/reports/moving.ts";
 import { type Numbers, pick } from "./_numbers.ts";
 import { broken, type Step } from "./_rules.ts";
-import { look, type Sight } from "./_sight.ts";
+import { lookAtJj } from "./_jj.ts";
+import { look, type Sight, workspaceOf } from "./_sight.ts";
 import type { Refs } from "./_stores.ts";
 import { COMMANDS, type Saved } from "./_tether.ts";
 import { brokenUndo, type Done, operationsIn } from "./_undo.ts";
 import { DEEDS } from "./_user.ts";
-import { type Clone, inDataset, makeWorld, placesOf, type World } from "./_world.ts";
+import { type Clone, inDataset, makeWorld, placesOf, type System, type World, type WorldOptions } from "./_world.ts";
 
 /** What the model knows: who made which pin, and what was there before each operation. */
 export interface Model {
@@ -55,12 +56,13 @@ class Act implements fc.AsyncCommand<Model, World> {
     // One checkout is where most happens, or too little comes together.
     const place = (n.place < 6 ? places[0] : pick(places.slice(1), n.place)) ?? assert.fail();
     const was = model.seen.get(place.clone.name) ?? await look(place.clone);
-    const scene = { world, place, saved: model.saved, names: namesIn(was) };
+    const scene = { world, place, saved: model.saved, names: was.names };
     model.clock++;
-    const deed = DEEDS[this.#name];
+    const deed = DEEDS[world.system][this.#name];
     if (deed) {
       await deed(n, scene);
       model.seen.clear();
+      await forgetGone(place.clone);
       // A worktree that was removed has no place any more.
       if (place.clone.checkouts.includes(place.root)) await stillReads(place.root);
       return;
@@ -122,21 +124,27 @@ class Act implements fc.AsyncCommand<Model, World> {
   }
 }
 
-/** A checkout may be what the command did away with. */
-async function forgetGone({ checkouts }: Clone): Promise<void> {
+/** A checkout may be what the command, or the user, did away with. jj leaves the folder of one. */
+async function forgetGone(clone: Clone): Promise<void> {
+  const { checkouts, system } = clone;
   for (const root of [...checkouts]) {
-    try {
-      await Deno.stat(root);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      checkouts.splice(checkouts.indexOf(root), 1);
-    }
+    if (await isFolder(root)) continue;
+    checkouts.splice(checkouts.indexOf(root), 1);
   }
+  if (system === "git") return;
+  const { workspaces } = await lookAtJj(checkouts[0] ?? "");
+  const known = new Set(workspaces.map(({ name }) => name));
+  const left = checkouts.filter((root) => known.has(workspaceOf(clone, root)));
+  checkouts.splice(0, checkouts.length, ...left);
 }
 
-function namesIn({ refs }: Sight): string[] {
-  const names = refs.split("\n").map((line) => line.split(" ")[0] ?? "");
-  return names.flatMap((name) => /^refs\/(?:heads|tags|remotes)\/(.+)$/.exec(name)?.[1] ?? []);
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
 }
 
 /** Anything but tether's own refusals is a defect. */
@@ -207,7 +215,7 @@ const OFTEN_DONE = ["write", "write", "work here", "work here", "work here", "wo
 /** Returns sequences of what tether and its user do. */
 export function sequences(
   tally: Tally,
-  options: { readonly most: number; readonly replayPath?: string },
+  options: { readonly system: System; readonly most: number; readonly replayPath?: string },
 ): fc.Arbitrary<Iterable<fc.AsyncCommand<Model, World>>> {
   const numbers = fc.record({
     place: fc.nat({ max: 9 }),
@@ -219,7 +227,7 @@ export function sequences(
   const act = (names: readonly string[]) =>
     fc.tuple(fc.constantFrom(...names), numbers).map(([name, n]) => new Act(name, n, tally));
   const commands = act([...Object.keys(COMMANDS), ...OFTEN]);
-  const deeds = act([...Object.keys(DEEDS), ...OFTEN_DONE]);
+  const deeds = act([...Object.keys(DEEDS[options.system]), ...OFTEN_DONE]);
   return fc.commands([commands, commands, commands, deeds], {
     maxCommands: options.most,
     size: "max",
@@ -230,7 +238,7 @@ export function sequences(
 /** Runs one sequence in a world of its own. */
 export async function runSequence(
   commands: Iterable<fc.AsyncCommand<Model, World>>,
-  options: { readonly git: boolean },
+  options: WorldOptions,
 ): Promise<void> {
   await using world = await makeWorld(options);
   const made = new Map<string, Set<string>>();

@@ -1,11 +1,12 @@
 /**
- * What git and the files of a clone say, read without tether: which pins they name, and what a command may have changed.
+ * What version control and the files of a clone say, read without tether: which pins they name, and what a command may have changed.
  *
  * @module
  */
 
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { runGit, tryGit } from "./_git.ts";
+import { lookAtJj } from "./_jj.ts";
 import type { Clone } from "./_world.ts";
 
 /** A checkout as it is. */
@@ -24,8 +25,12 @@ export interface PlaceSight {
 
 /** A clone as it is. */
 export interface Sight {
-  /** Every ref with its commit. */
+  /** Every ref with its commit, in jj with its change. */
   readonly refs: string;
+  /** Branches, tags and remote branches there are, as a revision names them. */
+  readonly names: readonly string[];
+  /** Whether a checkout cannot be read. */
+  readonly away: boolean;
   readonly places: ReadonlyMap<string, PlaceSight>;
   /**
    * Native names of the pins that a commit, an index, a working tree or an unfinished operation names, and the heads that
@@ -45,35 +50,76 @@ export function recordedAs(head: string): string[] {
 
 /** Reads a clone. */
 export async function look(clone: Clone): Promise<Sight> {
-  const main = clone.checkouts[0] ?? "";
+  const { gitDir } = clone;
   const needed = new Set<string>();
   const places = new Map<string, PlaceSight>();
+  const history = clone.system === "git" ? await gitHistory(clone) : await jjHistory(clone);
   for (const root of clone.checkouts) {
-    const place = await lookAtPlace(root);
+    const place = await lookAtPlace(root, history);
     places.set(root, place);
     for (const text of place.manifests.values()) for (const pin of text.match(PIN) ?? []) needed.add(pin);
     for (const pin of unfinished(place.journal)) needed.add(pin);
     for (const line of place.index.split("\n")) {
       const [, blob = ""] = line.split(/\s/);
-      if (/\.tether\/objects\/.*\.toml$/.test(line)) { for (const pin of await pinsIn(main, blob)) needed.add(pin); }
+      if (/\.tether\/objects\/.*\.toml$/.test(line)) { for (const pin of await pinsIn(gitDir, blob)) needed.add(pin); }
     }
   }
-  for (const commit of (await runGit(main, ["rev-list", "--all"])).split("\n").filter((c) => c !== "")) {
-    for (const pin of await pinsIn(main, commit)) needed.add(pin);
-  }
-  const refs = await runGit(main, ["for-each-ref", "--format=%(refname) %(objectname)"]);
-  return { refs, places, needed };
+  for (const commit of history.commits) for (const pin of await pinsIn(gitDir, commit)) needed.add(pin);
+  const { refs, names, away } = history;
+  return { refs, names, places, needed, away };
 }
 
-async function lookAtPlace(root: string): Promise<PlaceSight> {
-  const [head, index, manifests, workspace, journal] = await Promise.all([
-    headOf(root),
-    runGit(root, ["ls-files", "--stage"]),
+/** What is visible of a repository. */
+interface History {
+  readonly commits: readonly string[];
+  readonly refs: string;
+  readonly names: readonly string[];
+  /** Whether a checkout of it cannot be read. */
+  readonly away: boolean;
+  /** Where a checkout is, and what it has staged. */
+  at(root: string): Promise<Pick<PlaceSight, "head" | "index">>;
+}
+
+async function gitHistory(clone: Clone): Promise<History> {
+  const main = clone.checkouts[0] ?? "";
+  const commits = (await runGit(main, ["rev-list", "--all"])).split("\n").filter((c) => c !== "");
+  const refs = await runGit(main, ["for-each-ref", "--format=%(refname) %(objectname)"]);
+  const names = refs.split("\n").map((line) => line.split(" ")[0] ?? "");
+  return {
+    commits,
+    refs,
+    away: clone.away.length > 0,
+    names: names.flatMap((name) => /^refs\/(?:heads|tags|remotes)\/(.+)$/.exec(name)?.[1] ?? []),
+    async at(root) {
+      const [head, index] = await Promise.all([headOf(root), runGit(root, ["ls-files", "--stage"])]);
+      return { head, index };
+    },
+  };
+}
+
+async function jjHistory(clone: Clone): Promise<History> {
+  const { workspaces, ...history } = await lookAtJj(clone.checkouts[0] ?? "");
+  const find = (root: string) => workspaces.find(({ name }) => name === workspaceOf(clone, root));
+  return {
+    ...history,
+    away: clone.away.some((root) => find(root) !== undefined),
+    at: (root) => Promise.resolve({ head: find(root)?.parents ?? "", index: "" }),
+  };
+}
+
+/** Returns the name of a workspace of the model: the first one is called by jj, the others by their folders. */
+export function workspaceOf(clone: Clone, root: string): string {
+  return basename(root) === clone.name ? "default" : basename(root);
+}
+
+async function lookAtPlace(root: string, history: History): Promise<PlaceSight> {
+  const [at, manifests, workspace, journal] = await Promise.all([
+    history.at(root),
     readManifests(root),
     readText(join(root, ".tether/workspace.toml")),
     readText(join(root, ".tether/ops.jsonl")),
   ]);
-  return { head, index, manifests, workspace: withoutSnapshot(workspace), journal: linesOf(journal) };
+  return { ...at, manifests, workspace: withoutSnapshot(workspace), journal: linesOf(journal) };
 }
 
 /** The branch may have no commit yet. */
@@ -144,23 +190,23 @@ function unfinished(journal: readonly Readonly<Record<string, unknown>>[]): stri
   });
 }
 
-async function pinsIn(folder: string, id: string): Promise<readonly string[]> {
+async function pinsIn(gitDir: string, id: string): Promise<readonly string[]> {
   const known = pinsOf.get(id);
   if (known) return known;
-  const commit = await runGit(folder, ["cat-file", "-t", id]) === "commit";
+  const git = (args: readonly string[]) => runGit(gitDir, [`--git-dir=${gitDir}`, ...args]);
+  const commit = await git(["cat-file", "-t", id]) === "commit";
   // Two steps, since git grep says with its exit code that there is nothing.
-  const text = commit ? await textOf(folder, id) : await runGit(folder, ["cat-file", "-p", id]);
+  const text = commit ? await textOf(gitDir, await git(["ls-tree", "-r", id])) : await git(["cat-file", "-p", id]);
   const pins = [...new Set(text.match(PIN) ?? [])];
   pinsOf.set(id, pins);
   return pins;
 }
 
-async function textOf(folder: string, commit: string): Promise<string> {
-  const files = await runGit(folder, ["ls-tree", "-r", commit]);
+async function textOf(gitDir: string, files: string): Promise<string> {
   const blobs = files.split("\n").filter((f) => /\.tether\/objects\/.*\.toml$/.test(f)).map((f) =>
     f.split(/\s/)[2] ?? ""
   );
   const texts: string[] = [];
-  for (const blob of blobs) texts.push((await pinsIn(folder, blob)).join("\n"));
+  for (const blob of blobs) texts.push((await pinsIn(gitDir, blob)).join("\n"));
   return texts.join("\n");
 }

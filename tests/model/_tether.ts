@@ -14,7 +14,7 @@ import { Plan } from "../../engine/plan/plan.ts";
 import type { UndoReport } from "../../engine/reports/moving.ts";
 import { type Numbers, pick } from "./_numbers.ts";
 import { readText } from "./_sight.ts";
-import { inDataset, type Place, type World } from "./_world.ts";
+import { inDataset, type Place, type System, type World } from "./_world.ts";
 
 /** What a command was allowed to do, and what came of it. */
 export interface Allowed {
@@ -42,19 +42,22 @@ export interface Scene {
   readonly world: World;
   readonly place: Place;
   readonly saved: Saved[];
-  /** Branches, tags and remote branches there are, as git names them in short. */
+  /** Branches, tags and remote branches there are, as a revision names them. */
   readonly names: readonly string[];
 }
 
 /** Bookmarks that are made: one is not itself in the name of its branch, two differ in letter case only. */
 export const BOOKMARKS: readonly string[] = ["x", "y/z", "w", "X"];
 
-/** What revisions are named by. */
-const REVISIONS: readonly string[] = ["HEAD", "HEAD~1", "main", "main~1", "x~1", "HEAD~2", "nowhere"];
+/** What revisions are named by: first those that may be abandoned. */
+const REVISIONS: Readonly<Record<System, readonly string[]>> = {
+  git: ["HEAD", "HEAD~1", "HEAD~2", "x", "main", "main~1", "x~1", "nowhere"],
+  jj: ["@-", "@--", "@---", "x", "main", "main-", "x-", "nowhere"],
+};
 
 /** Returns a revision, seldom one that is not there. */
-export function revision(n: number, { names }: Scene): string {
-  return pick([...names, ...REVISIONS], n);
+export function revision(n: number, { names, world }: Scene): string {
+  return pick([...names, ...REVISIONS[world.system]], n);
 }
 
 /** Returns a bookmark, seldom one that is not there. */
@@ -191,7 +194,8 @@ export const COMMANDS: Readonly<Record<string, Make>> = {
     };
   },
   abandon: (n, scene) => {
-    const revs = [pick(["HEAD", "HEAD~1", "x", "HEAD~2"], n.a), ...n.b % 3 === 0 ? ["HEAD~1"] : []];
+    const there = REVISIONS[scene.world.system].slice(0, 4);
+    const revs = [pick(there, n.a), ...n.b % 3 === 0 ? there.slice(1, 2) : []];
     const [release = false, force = false] = n.f;
     return give("abandon", scene, (ds) => ds.abandon([...new Set(revs)], { gc: release, force }), { force });
   },

@@ -1,5 +1,5 @@
 /**
- * What the user does beside tether: writes into stores, and git by hand.
+ * What the user does beside tether: writes into stores, and git or jj by hand.
  *
  * @module
  */
@@ -10,8 +10,11 @@ import { type Numbers, pick } from "./_numbers.ts";
 import { readText } from "./_sight.ts";
 import type { Store } from "./_stores.ts";
 import { bookmark, BOOKMARKS, revision, type Scene } from "./_tether.ts";
+import { WITH_JJ } from "./_user_jj.ts";
+import type { System } from "./_world.ts";
 
-type Do = (n: Numbers, scene: Scene) => Promise<unknown>;
+/** Something the user does; what comes of it is his business. */
+export type Do = (n: Numbers, scene: Scene) => Promise<unknown>;
 
 /** Runs git where the user is; whether it works is git's and the user's business. */
 function git(...args: string[]): Do {
@@ -30,8 +33,8 @@ async function branchOf(n: Numbers, { world }: Scene): Promise<[store: Store, br
   return [store, branches.length === 0 ? "main" : pick(branches, n.b).slice("branch ".length)];
 }
 
-/** What can be done, by name. */
-export const DEEDS: Readonly<Record<string, Do>> = {
+/** What happens to stores and files. */
+const ANYWHERE: Readonly<Record<string, Do>> = {
   async write(n, scene) {
     const [store, branch] = await branchOf(n, scene);
     await store.write(branch);
@@ -66,6 +69,33 @@ export const DEEDS: Readonly<Record<string, Do>> = {
   async "collect the store"(n, { world }) {
     await pick(world.stores, n.a).collect();
   },
+  async "tear a manifest"(n, { place }) {
+    const path = join(place.root, ".tether/objects", `${pick(["m1", "m2"], n.a)}.toml`);
+    try {
+      const text = await Deno.readTextFile(path);
+      await Deno.writeTextFile(path, `<<<<<<< ours\n${text}`);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  },
+  async "move a checkout away"(_, { place }) {
+    const { checkouts, away } = place.clone;
+    const [, second] = checkouts;
+    if (second === undefined) return;
+    await Deno.rename(second, `${second}-away`);
+    away.push(...checkouts.splice(1, 1));
+  },
+  async "move it back"(_, { place }) {
+    const { checkouts, away } = place.clone;
+    const root = away.pop();
+    if (root === undefined) return;
+    await Deno.rename(`${root}-away`, root);
+    checkouts.push(root);
+  },
+};
+
+/** What is done with git. */
+const WITH_GIT: Readonly<Record<string, Do>> = {
   async "commit all"(n, { place }) {
     await tryGit(place.root, ["add", "--all"]);
     await tryGit(place.root, ["commit", "-q", ...n.f[0] ? ["--amend"] : [], "-m", "by hand"]);
@@ -120,7 +150,7 @@ export const DEEDS: Readonly<Record<string, Do>> = {
   async "add a worktree"(n, scene) {
     const { place } = scene;
     const { checkouts } = place.clone;
-    if (checkouts.length > 1) return;
+    if (checkouts.length + place.clone.away.length > 1) return;
     const root = `${checkouts[0]}-tree`;
     const args = n.f[0] ? ["-b", pick(BOOKMARKS, n.a), root, "HEAD"] : [root, bookmark(n.a, scene)];
     const { ok } = await tryGit(place.root, ["worktree", "add", "-q", ...args]);
@@ -133,13 +163,10 @@ export const DEEDS: Readonly<Record<string, Do>> = {
     const { ok } = await tryGit(main, ["worktree", "remove", "--force", second]);
     if (ok) checkouts.pop();
   },
-  async "tear a manifest"(n, { place }) {
-    const path = join(place.root, ".tether/objects", `${pick(["m1", "m2"], n.a)}.toml`);
-    try {
-      const text = await Deno.readTextFile(path);
-      await Deno.writeTextFile(path, `<<<<<<< ours\n${text}`);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  },
+};
+
+/** What can be done, by name. */
+export const DEEDS: Readonly<Record<System, Readonly<Record<string, Do>>>> = {
+  git: { ...ANYWHERE, ...WITH_GIT },
+  jj: { ...ANYWHERE, ...WITH_JJ },
 };

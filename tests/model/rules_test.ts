@@ -7,7 +7,7 @@ const PIN = `tether.${DATASET}.0000000000000001`;
 const BRANCH = `branch tether.ws.${DATASET}.x`;
 const FOREIGN = `tag tether.${OTHER}.0000000000000001`;
 
-const SIGHT: Sight = { refs: "", places: new Map(), needed: new Set() };
+const SIGHT: Sight = { refs: "", names: [], places: new Map(), needed: new Set(), away: false };
 
 /** Refs of the one store, by ref. */
 type Heads = readonly (readonly [ref: string, head: string])[];
@@ -44,6 +44,14 @@ Deno.test("the rules of the model tell what loses data from what does not", asyn
     "gc releases it when told to": [
       step("gc", { from: [[`tag ${PIN}`, "1"], base], to: [base] }, { made: new Set(), releaseForeign: true }),
       undefined,
+    ],
+    "gc releases while a checkout is away": [
+      step("gc", { from: [[`tag ${PIN}`, "1"], base], to: [base] }, { was: { ...SIGHT, away: true } }),
+      "a pin was released while a checkout could not be read",
+    ],
+    "gc deletes a branch while a checkout is away": [
+      step("gc", { from: [[BRANCH, "0"], base], to: [base] }, { prune: true, was: { ...SIGHT, away: true } }),
+      "a branch was deleted while a checkout could not be read",
     ],
     "a status releases": [step("status", { from: [[`tag ${PIN}`, "1"], base], to: [base] }), '"status" released a pin'],
     "a pin moves": [step("repair", { from: [[`tag ${PIN}`, "1"]], to: [[`tag ${PIN}`, "2"]] }), "a pin moved"],
