@@ -78,7 +78,10 @@ function usage(): ConfigError {
 /** Returns the human form of a close report. */
 export function closeLines(report: CloseReport): Line[] {
   const what = `${report.closed} (${report.command}: ${report.summary})`;
-  return lines([report.landed ? `completed ${what}: it had taken effect` : `closed ${what}`]);
+  return lines([
+    report.landed ? `completed ${what}: it had taken effect` : `closed ${what}`,
+    ...report.hints.map((hint) => `the store it was about may be there: ${hint}`),
+  ]);
 }
 
 /** Returns the human form of a repair report. */

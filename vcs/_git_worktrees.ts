@@ -231,3 +231,16 @@ async function textOrEmpty(path: string): Promise<string> {
     throw error;
   }
 }
+
+/**
+ * Returns why git would not remove a linked worktree: it does so only while nothing in it would be lost (git-worktree, "remove").
+ * `git` runs at the worktree.
+ */
+export async function removalProblem(git: Git, gitDir: string | undefined): Promise<string | undefined> {
+  if (gitDir !== undefined && await exists(join(gitDir, "locked"))) return "the worktree is locked";
+  const status = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--ignore-submodules=none"];
+  const [first = ""] = (await git.run(status, { doing: "find the changed files" })).text().split("\0");
+  if (first !== "") return `it holds changes, such as in "${first.slice(3)}"`;
+  const index = await git.run(["ls-files", "--stage", "-z"], { doing: "list the files git tracks" });
+  return index.text().split("\0").some((line) => line.startsWith("160000 ")) ? "it holds a submodule" : undefined;
+}

@@ -257,6 +257,8 @@ export interface VcsAdapter extends AsyncDisposable {
   finishAbandon(record: JsonObject, keep: readonly string[]): Promise<Rewrites | undefined>;
   /** Finds or makes the trunk at `init` (formats §4) and returns its name. */
   adoptTrunk(preferred: string): Promise<string>;
+  /** Returns why the VCS would refuse to forget a checkout; `undefined` if it would not. Writes nothing. */
+  forgetProblem(root: string): Promise<string | undefined>;
   /** Makes the VCS forget another checkout; git removes its folder and refuses while that holds changes. */
   forgetCheckout(root: string): Promise<void>;
 }

@@ -338,6 +338,11 @@ class JjAdapter implements VcsAdapter {
     return preferred;
   }
 
+  /** The folder stays, so nothing is in the way. */
+  forgetProblem(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async forgetCheckout(root: string): Promise<void> {
     const doing = `forget the workspace at "${root}"`;
     const checkout = (await this.checkouts()).find((c) => c.root === root);

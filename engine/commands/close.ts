@@ -5,7 +5,11 @@
  */
 
 import type { Context } from "../context.ts";
+import type { OpEntry } from "../files/journal.ts";
+import { shellQuote } from "../io/shell.ts";
 import { TetherError } from "../model/errors.ts";
+import { isJsonObject, jsonEqual } from "../model/json.ts";
+import { locatorText } from "../model/manifest.ts";
 import { withLocks } from "../plan/operation.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { CloseReport } from "../reports/releasing.ts";
@@ -49,7 +53,18 @@ export function closeOperation(ctx: Context, id: string, options: CallOptions = 
       // It counts as undone, so that undo goes on to what came before it.
       await ctx.journal.close(id, { closed: true }, { by: entry.id });
     }
-    const data = { closed: entry.id, command: entry.command, summary: what, landed };
+    const hints = landed ? [] : await leftBehind(ctx, entry);
+    const data = { closed: entry.id, command: entry.command, summary: what, landed, hints };
     return withJson(data, () => data);
   });
+}
+
+/** Names what judges a store that an `add --create` may have made: the index of created stores knows it, or nothing does. */
+async function leftBehind(ctx: Context, { command, pre }: OpEntry): Promise<string[]> {
+  const { store } = pre;
+  if (command !== "add" || !isJsonObject(store) || !isJsonObject(store["locator"])) return [];
+  const known = (await ctx.indexes.created()).some((c) => jsonEqual(c.identity, store["identity"]));
+  if (known) return ["tether gc --delete-stores"];
+  const named = `${String(store["kind"])}=${locatorText(store["locator"])}`;
+  return [`tether gc --store ${shellQuote(named)}`];
 }

@@ -84,6 +84,17 @@ export function applyCommit(ctx: Context, plan: Plan, options: ApplyCommitOption
   });
 }
 
+/**
+ * Checks what applying a saved plan checks beyond its preconditions: what it would record is read again.
+ *
+ * @throws {TetherError} if it would be refused.
+ */
+export async function requireCommittable(ctx: Context, plan: Plan): Promise<void> {
+  await requireUnmoved(ctx, plan, {});
+  await requireOnBookmark(ctx, plan.context["pull"] === true ? "pull" : "commit");
+  await refuseSecretsInCommit(ctx, plannedObjects(ctx, plan));
+}
+
 /** Refuses a plan whose objects hold other states than it recorded. */
 async function requireUnmoved(ctx: Context, plan: Plan, options: CallOptions): Promise<void> {
   const standing = await standingOf(ctx);

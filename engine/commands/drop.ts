@@ -12,11 +12,12 @@ import { messageOf, MultiObjectError, StalePlanError, TetherError } from "../mod
 import type { JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";
-import { checkPlan } from "../plan/preconditions.ts";
+import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { DropReport, GcReport } from "../reports/releasing.ts";
 import { type DropRequest, planDrop, scopeOf } from "./drop_plan.ts";
 import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
+import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
 import { newWithin } from "./new.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -48,15 +49,49 @@ async function finishLeaving(ctx: Context, bookmark: string): Promise<void> {
 export function applyDrop(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<DropReport> {
   return withLocks(ctx, { command: "drop", repository: true, ...pickSignal(options) }, async () => {
     await checkPlan(ctx, plan, "drop");
+    await requireSameReleases(ctx, plan);
     return await apply(ctx, plan, options);
   });
+}
+
+/**
+ * Checks that a saved plan would still release what it showed: a store may have got another holder, or a branch other writes,
+ * and no commit shows that.
+ *
+ * @throws {StalePlanError} if something would stay.
+ */
+export async function requireSameReleases(ctx: Context, plan: Plan): Promise<void> {
+  const { context } = plan;
+  const leave = typeof context["leave"] === "string" ? context["leave"] : null;
+  const [bookmark, commits] = [String(context["bookmark"]), (context["commits"] as readonly string[]).map(String)];
+  const scope = await scopeOf(ctx, { bookmark, commits, leave });
+  const now = await planGc(ctx, { ...flagsOf(plan), scope });
+  const goes = new Set(now.writes.map((a) => `${a.op} ${a.key} ${a.target}`));
+  const stays = plan.writes.find((a) => RELEASES.has(a.op) && !goes.has(`${a.op} ${a.key} ${a.target}`));
+  if (!stays) return;
+  const why = now.actions.find((a) => a.op.startsWith("keep-") && a.target === stays.target)?.detail;
+  throw new StalePlanError(
+    `Cannot apply the plan: "${stays.target}" would stay by now${why === undefined ? "" : `: ${why}`}`,
+    { hints: [`tether drop ${operands([bookmark])}`] },
+  );
+}
+
+/** Verbs of gc that a plan of `drop` shows. */
+const RELEASES: ReadonlySet<string> = new Set(["unpin", "delete-branch", "delete-store"]);
+
+/** What a plan asks gc for. */
+function flagsOf({ context }: Plan): GcRequest {
+  return {
+    pruneBookmarks: true,
+    ...(context["force_prune"] === true ? { forcePrune: true } : {}),
+    ...(context["delete_stores"] === true ? { deleteStores: true } : {}),
+  };
 }
 
 /** What a drop that may be applied starts from. */
 interface Droppable {
   readonly bookmark: string;
   readonly commits: readonly string[];
-  readonly force: boolean;
   /** Where the bookmark is. */
   readonly head: string;
 }
@@ -91,11 +126,11 @@ export async function requireDroppable(ctx: Context, plan: Plan): Promise<Droppa
       hints: ["tether gc --prune-bookmarks"],
     });
   }
-  return { bookmark, commits, force, head };
+  return { bookmark, commits, head };
 }
 
 async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<DropReport> {
-  const { bookmark, commits, force, head } = await requireDroppable(ctx, plan);
+  const { bookmark, commits, head } = await requireDroppable(ctx, plan);
   const leave = plan.context["leave"];
   options.signal?.throwIfAborted();
   const scope = await scopeOf(ctx, { bookmark, commits, leave: null });
@@ -116,13 +151,9 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
       await ctx.env.boundary?.("delete-bookmark");
       try {
         // Judged anew, by history as it is now; the plan only showed what that would come to.
-        const gc = await planGc(ctx, {
-          pruneBookmarks: true,
-          ...(force ? { forcePrune: true } : {}),
-          ...(plan.context["delete_stores"] === true ? { deleteStores: true } : {}),
-          scope,
-        });
+        const gc = await planGc(ctx, { ...flagsOf(plan), scope });
         released = await applyPlannedGc(ctx, gc, { ...options, parent: op.id });
+        trouble = keptAfterAll(plan, released);
       } catch (error) {
         trouble = error instanceof Error ? error : new Error(String(error));
         if (error instanceof MultiObjectError && error.report) released = error.report as GcReport;
@@ -138,6 +169,15 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
     },
   });
   return finish(ctx, { bookmark, leave: typeof leave === "string" ? leave : null, commits, released, trouble });
+}
+
+/** A store that was to go and got a holder only after history had changed: part of what was shown is not done (commands §3.3). */
+function keptAfterAll(plan: Plan, { deletedStores, keptStores }: GcReport): Error | undefined {
+  const gone = new Set(Object.values(deletedStores));
+  const kept = actionsOf(plan, "delete-store").filter((a) => !gone.has(a.target));
+  if (kept.length === 0) return undefined;
+  const why = kept.map((a) => `the store at "${a.target}": ${keptStores[a.key] ?? "it is not judged as before"}`);
+  return new StalePlanError(`Cannot delete ${why.join("; ")}`, { hints: ["tether gc --delete-stores"] });
 }
 
 interface Dropped {
@@ -169,7 +209,7 @@ function finish(ctx: Context, d: Dropped): DropReport {
     new Map([["gc", d.trouble]]),
     {
       code: "partial",
-      hints: [wayToFinish(d.released)],
+      hints: d.trouble instanceof StalePlanError ? d.trouble.hints : [wayToFinish(d.released)],
       report,
     },
   );

@@ -12,6 +12,7 @@ import { operands, shellQuote } from "../io/shell.ts";
 import { ConfigError, StaleWorkingCopyError } from "../model/errors.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
+import { manifestHash, type ObjectManifest } from "../model/manifest.ts";
 import { manifestsOf } from "../revision.ts";
 import { action, type GcScope } from "./gc_input.ts";
 import { historyPreconditions, planGc } from "./gc_plan.ts";
@@ -219,8 +220,19 @@ export async function scopeOf(
   const dropped = await collectReferences(ctx, { only: new Set(drop.commits) });
   const scope = { bookmarks: [drop.bookmark], excludedCommits, dropped };
   if (drop.leave === null) return scope;
-  const instead = await manifestsOf(ctx, await ctx.vcs.resolve(drop.leave));
+  const instead = new Map([
+    ...await manifestsOf(ctx, await ctx.vcs.resolve(drop.leave)),
+    ...ctx.vcs.kind === "git" ? await carried(ctx) : [],
+  ]);
   return { ...scope, instead, leftFor: drop.leave };
+}
+
+/** Manifests that no commit has as they are here: git takes them along when another branch is checked out. */
+async function carried(ctx: Context): Promise<[string, ObjectManifest][]> {
+  const { commit } = await ctx.position();
+  const recorded = commit === null ? new Map<string, ObjectManifest>() : await manifestsOf(ctx, commit);
+  const hash = (object: ObjectManifest | undefined): string => manifestHash(object ? [object] : []);
+  return [...ctx.objects].filter(([key, object]) => hash(recorded.get(key)) !== hash(object));
 }
 
 /** In jj the working copy is a commit above the bookmark; an empty one goes when it is left. */

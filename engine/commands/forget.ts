@@ -10,17 +10,18 @@ import { otherCheckouts } from "../checkouts.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { removeIfThere } from "../files/atomic.ts";
-import { Journal } from "../files/journal.ts";
+import { Journal, type OpEntry, planActions, planContext } from "../files/journal.ts";
 import { datasetPaths, refuseLinks } from "../files/layout.ts";
 import { acquireLock } from "../files/lock.ts";
-import type { WorkspaceState } from "../files/workspace.ts";
-import { asError, ConfigError, MultiObjectError, reasonOf } from "../model/errors.ts";
+import { parseWorkspace, WorkspaceFile, type WorkspaceState } from "../files/workspace.ts";
+import { shellQuote } from "../io/shell.ts";
+import { asError, ConfigError, MultiObjectError, reasonOf, VcsError } from "../model/errors.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import { action } from "./gc_input.ts";
-import { finishing } from "./unfinished.ts";
+import { finishing, unfinished } from "./unfinished.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**
@@ -70,6 +71,8 @@ interface Retiree {
 /** Plans and applies under one hold of the lock. */
 export function forget(ctx: Context, id: string | undefined, options: CallOptions = {}): Promise<ForgetReport> {
   return locked(ctx, options, async () => {
+    const begun = id === undefined ? undefined : await forgottenByHalf(ctx, id);
+    if (begun) return await finishForgetting(ctx, begun);
     const plan = await planForget(ctx, id);
     await checkPlan(ctx, plan, "forget-workspace");
     return await apply(ctx, plan);
@@ -141,7 +144,7 @@ async function find(ctx: Context, id: string | undefined): Promise<Retiree> {
 async function filesOf(root: string): Promise<string[]> {
   const paths = datasetPaths(root);
   const there: string[] = [];
-  for (const file of [paths.workspace, paths.journal]) {
+  for (const file of [paths.journal, paths.workspace]) {
     try {
       await Deno.lstat(file);
       there.push(file);
@@ -172,11 +175,60 @@ async function vcsAction(
   };
 }
 
-async function apply(ctx: Context, plan: Plan): Promise<ForgetReport> {
+/**
+ * Checks what applying a plan checks before it writes: it has no preconditions.
+ *
+ * @throws {TetherError} if it would be refused.
+ */
+export async function requireForgettable(ctx: Context, plan: Plan): Promise<Retiree> {
   const retiree = await find(ctx, String(plan.context["workspace"]));
-  const { checkout, root, workspace } = retiree;
+  const { checkout, root } = retiree;
+  await refuseLinks(datasetPaths(root));
+  if (await vcsAction(ctx, checkout) === null) return retiree;
+  const problem = await ctx.vcs.forgetProblem(checkout.root);
+  if (problem === undefined) return retiree;
+  throw new VcsError(`Cannot remove the worktree at "${checkout.root}": ${problem}`, {
+    code: "dirty",
+    hints: [`git -C ${shellQuote(checkout.root)} status`],
+  });
+}
+
+/** A checkout that version control forgot before the process died. */
+interface HalfForgotten {
+  readonly entry: OpEntry;
+  readonly root: string;
+  readonly workspaceId: string;
+}
+
+/** Finds the interrupted operation that forgot a checkout, if that is not live any more (L37). */
+async function forgottenByHalf(ctx: Context, id: string): Promise<HalfForgotten | undefined> {
+  const live = [ctx.workspace, ...(await otherCheckouts(ctx)).map((c) => c.workspace)].map((w) => w.workspaceId);
+  for (const entry of (await unfinished(ctx)).filter((e) => e.command === "forget-workspace")) {
+    const { workspace, root } = planContext(entry.plan);
+    if (typeof workspace !== "string" || typeof root !== "string" || live.includes(workspace)) continue;
+    if (workspace !== id && workspace.slice(0, 8) !== id) continue;
+    return { entry, root: join(root, ctx.vcs.location.rel), workspaceId: workspace };
+  }
+  return undefined;
+}
+
+/** Deletes the files that were left. The folder may be another's by now: it is this one while it says so. */
+async function finishForgetting(ctx: Context, { entry, root, workspaceId }: HalfForgotten): Promise<ForgetReport> {
   const paths = datasetPaths(root);
   await refuseLinks(paths);
+  const gone = new Removal();
+  const claim = await new WorkspaceFile(root).text();
+  if (claim !== null && parseWorkspace(claim, paths.workspace).workspaceId === workspaceId) {
+    await gone.remove([paths.journal, paths.workspace]);
+  }
+  await ctx.journal.close(entry.id, { workspace: workspaceId });
+  const there = planActions(entry.plan).some((a) => a["op"] === "forget-vcs-workspace");
+  return finish(ctx, workspaceId, gone, there ? `${ctx.vcs.kind} forgot the checkout at ${root}` : null);
+}
+
+async function apply(ctx: Context, plan: Plan): Promise<ForgetReport> {
+  const { checkout, root, workspace } = await requireForgettable(ctx, plan);
+  const paths = datasetPaths(root);
   // Not while a tether works there; that of this checkout is held already.
   await using _there = checkout.current ? undefined : await acquireLock(paths.lock, {
     command: "forget-workspace",
@@ -185,22 +237,16 @@ async function apply(ctx: Context, plan: Plan): Promise<ForgetReport> {
   });
   const pre = { workspace: await ctx.workspaceFile.text() };
   const result = { workspace: workspace.workspaceId };
-  const failed = new Map<string, Error>();
-  const removed: string[] = [];
+  const gone = new Removal();
   const vcs = await vcsAction(ctx, checkout);
-  // The journal of this checkout is about to be there.
-  const files = checkout.current ? [paths.workspace, paths.journal] : await filesOf(root);
+  // The journal of this checkout is about to be there. The file that says whose checkout it is goes last.
+  const files = checkout.current ? [paths.journal, paths.workspace] : await filesOf(root);
   const effects = async (): Promise<void> => {
     // First what may refuse: then nothing is half forgotten.
     if (vcs !== null) await ctx.vcs.forgetCheckout(checkout.root);
-    for (const file of files) {
-      try {
-        await removeIfThere(file);
-        removed.push(file);
-      } catch (error) {
-        failed.set(file, asError(error));
-      }
-    }
+    await ctx.env.boundary?.("forgotten");
+    await gone.remove(files);
+    await ctx.env.boundary?.("files");
   };
   await operate(ctx, { command: "forget-workspace", plan, pre }, {
     async run() {
@@ -210,10 +256,31 @@ async function apply(ctx: Context, plan: Plan): Promise<ForgetReport> {
     },
   });
   if (checkout.current) await effects();
+  return finish(ctx, workspace.workspaceId, gone, vcs?.done ?? null);
+}
+
+/** Files that are deleted, and those that cannot be. */
+class Removal {
+  readonly removed: string[] = [];
+  readonly failed: Map<string, Error> = new Map();
+
+  async remove(files: readonly string[]): Promise<void> {
+    for (const file of files) {
+      try {
+        await removeIfThere(file);
+        this.removed.push(file);
+      } catch (error) {
+        this.failed.set(file, asError(error));
+      }
+    }
+  }
+}
+
+function finish(ctx: Context, workspaceId: string, { removed, failed }: Removal, vcs: string | null): ForgetReport {
   const data = {
-    workspace: workspace.workspaceId.slice(0, 8),
+    workspace: workspaceId.slice(0, 8),
     removedFiles: removed,
-    vcs: vcs?.done ?? null,
+    vcs,
     failed: Object.fromEntries([...failed].map(([file, error]) => [file, reasonOf(error)])),
     warnings: [...ctx.warnings],
   };

@@ -74,17 +74,23 @@ export function applyNew(ctx: Context, plan: Plan, options: CallOptions = {}): P
   return withLocks(ctx, { command: "new", repository: true, ...pickSignal(options) }, async () => {
     if (plan.command === "new") refuseIfRefused(plan, `Cannot go to ${name(plan.context["bookmark"])}`);
     await checkPlan(ctx, plan, "new");
-    const target = await resolveTarget(ctx, requestOf(plan));
-    if (target.bookmark !== plan.context["bookmark"]) {
-      throw new StalePlanError(
-        `Cannot apply the plan: it goes to ${name(plan.context["bookmark"])}, now that is ${name(target.bookmark)}`,
-        {
-          hints: ["tether new --dry-run"],
-        },
-      );
-    }
+    const target = await requireTarget(ctx, plan);
     return await apply(ctx, plan, { target, ...options });
   });
+}
+
+/**
+ * Returns where a saved plan goes, beyond what its preconditions say.
+ *
+ * @throws {StalePlanError} if that is another bookmark now.
+ */
+export async function requireTarget(ctx: Context, plan: Plan): Promise<NewTarget> {
+  const target = await resolveTarget(ctx, requestOf(plan));
+  if (target.bookmark === plan.context["bookmark"]) return target;
+  throw new StalePlanError(
+    `Cannot apply the plan: it goes to ${name(plan.context["bookmark"])}, now that is ${name(target.bookmark)}`,
+    { hints: ["tether new --dry-run"] },
+  );
 }
 
 function name(bookmark: unknown): string {

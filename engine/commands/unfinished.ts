@@ -209,7 +209,7 @@ export function finishing(entry: OpEntry): string {
       ]);
     case "drop":
       return entry.progress.some((p) => p["action"] === "delete-bookmark")
-        ? "tether gc --prune-bookmarks --no-dry-run"
+        ? command(["gc", "--prune-bookmarks", "--no-dry-run", ...["force_prune", "delete_stores"].flatMap(flag)])
         : command(
           ["drop", "--no-dry-run", ...["force_prune", "delete_stores"].flatMap(flag)],
           named(context["bookmark"]),
@@ -221,6 +221,8 @@ export function finishing(entry: OpEntry): string {
     }
     case "add":
       return creating(entry) ?? "tether gc --delete-stores";
+    case "forget-workspace":
+      return command(["forget-workspace"], named(context["workspace"]));
     case "undo":
       return command(["undo"], named(entry.undoes));
     default:

@@ -17,6 +17,7 @@ import type { Locator } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
+import { settle } from "../plan/settle.ts";
 import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import { commitPaths } from "./commit_paths.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -92,15 +93,23 @@ export function upgrade(ctx: Context, options: UpgradeOptions = {}): Promise<Upg
 export function applyUpgrade(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<UpgradeReport> {
   return locked(ctx, options, async () => {
     await checkPlan(ctx, plan, "upgrade");
-    const request: UpgradeRequest = { ignoreImmutable: plan.context["ignore_immutable"] === true };
-    const now = await planUpgrade(ctx, request);
-    // It binds to the version alone, so what it would do is compared as a whole.
-    if (canonical(now.actions as unknown as JsonObject[]) !== canonical(plan.actions as unknown as JsonObject[])) {
-      throw new StalePlanError("Cannot apply the plan: the dataset needs other steps now", {
-        hints: ["tether upgrade --dry-run"],
-      });
-    }
+    await requireSameSteps(ctx, plan);
     return await apply(ctx, plan);
+  });
+}
+
+/**
+ * Checks what applying a saved plan checks beyond its preconditions: it binds to the version alone, so what it would do is
+ * compared as a whole.
+ *
+ * @throws {StalePlanError} if the dataset needs other steps now.
+ */
+export async function requireSameSteps(ctx: Context, plan: Plan): Promise<void> {
+  const request: UpgradeRequest = { ignoreImmutable: plan.context["ignore_immutable"] === true };
+  const now = await planUpgrade(ctx, request);
+  if (canonical(now.actions as unknown as JsonObject[]) === canonical(plan.actions as unknown as JsonObject[])) return;
+  throw new StalePlanError("Cannot apply the plan: the dataset needs other steps now", {
+    hints: ["tether upgrade --dry-run"],
   });
 }
 
@@ -125,7 +134,7 @@ async function apply(ctx: Context, plan: Plan): Promise<UpgradeReport> {
     await operate(ctx, { command: "upgrade", plan, pre }, {
       async run() {
         await rewrite(ctx, plan, done);
-        await commit(ctx, done);
+        await commit(ctx, from, done);
         return { result: json(from, done), value: undefined };
       },
       async compensate() {
@@ -133,7 +142,7 @@ async function apply(ctx: Context, plan: Plan): Promise<UpgradeReport> {
         return { stopped: true };
       },
     });
-  }
+  } else await settle(ctx, { command: "upgrade", plan });
   const data = {
     fromVersion: from,
     toVersion: DATASET_VERSION,
@@ -185,6 +194,7 @@ async function rewrite(ctx: Context, plan: Plan, done: Done): Promise<void> {
   for (const a of actionsOf(plan, "copy-listing")) await copyListing(ctx, a, done);
   for (const a of actionsOf(plan, "rename-manifest")) {
     await renameManifest(ctx, a);
+    await ctx.env.boundary?.(`renamed ${a.key}`);
     done.manifests.add(a.key);
   }
   await ctx.refresh();
@@ -229,14 +239,15 @@ async function renameManifest(ctx: Context, a: Action): Promise<void> {
   });
 }
 
-async function commit(ctx: Context, done: Done): Promise<void> {
+async function commit(ctx: Context, from: number, done: Done): Promise<void> {
   try {
     const { bookmarks } = await ctx.position();
     const own = ctx.workspace.bookmark;
     const bookmark = own !== null && bookmarks.includes(own) ? own : bookmarks[0] ?? "";
     const paths = await commitPaths(ctx, { objects: [] });
     await ctx.vcs.dirty(paths);
-    done.commit = await ctx.vcs.commit({ message: upgradeMessage(ctx), paths, bookmark });
+    done.commit = await ctx.vcs.commit({ message: upgradeMessage(from), paths, bookmark });
+    await ctx.env.boundary?.("vcs-commit");
   } catch (error) {
     done.failed.set("vcs-commit", asError(error));
   }

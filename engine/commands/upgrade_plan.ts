@@ -9,14 +9,17 @@ import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { DATASET_VERSION, readConfig } from "../files/config.ts";
 import { listListings } from "../files/listings.ts";
+import { planActions, planContext } from "../files/journal.ts";
 import { ConfigError } from "../model/errors.ts";
 import { canonical, listingName } from "../model/hash.ts";
+import { isJsonObject } from "../model/json.ts";
 import { manifestPath } from "../model/keys.ts";
 import { contentState, type Locator, type ObjectManifest } from "../model/manifest.ts";
 import { type Action, Plan } from "../plan/plan.ts";
 import { commitPaths } from "./commit_paths.ts";
 import { action } from "./gc_input.ts";
 import { absoluteLocator } from "./locators.ts";
+import { unfinished } from "./unfinished.ts";
 
 /** The oldest version this tether brings up to date by itself. */
 export const OLDEST = 4;
@@ -42,21 +45,30 @@ export async function planUpgrade(ctx: Context, request: UpgradeRequest): Promis
     });
   }
   const current = version === DATASET_VERSION;
-  if (!current) await requireCommitted(ctx);
-  const actions = current ? [] : await upgradeActions(ctx);
+  const left = await leftOver(ctx);
+  const from = current && left ? left.from : version;
+  if (!current || left) {
+    await requireCommitted(ctx, left?.written ?? new Set());
+    await requireBookmark(ctx);
+  }
+  const actions = current ? left ? [commitStep(from)] : [] : await upgradeActions(ctx, from);
   return new Plan({
     command: "upgrade",
     createdAt: seconds(ctx.env.now()),
     context: {
-      from: version,
+      from,
       to: DATASET_VERSION,
       ignore_immutable: request.ignoreImmutable === true,
       steps: [...new Set(actions.map((a) => String(a.params["migration"])))],
     },
-    notes: current ? [`the dataset is at version ${DATASET_VERSION} already`] : [
-      "states that older versions recorded stay as they are; a commit that finds them otherwise records them anew",
-      "other bookmarks have a tether.toml of their own: merge this one, or upgrade there too",
-    ],
+    notes: left
+      ? ["goes on where an interrupted upgrade had got to"]
+      : current
+      ? [`the dataset is at version ${DATASET_VERSION} already`]
+      : [
+        "states that older versions recorded stay as they are; a commit that finds them otherwise records them anew",
+        "other bookmarks have a tether.toml of their own: merge this one, or upgrade there too",
+      ],
     preconditions: [{
       kind: "config_version",
       expected: version,
@@ -68,29 +80,63 @@ export async function planUpgrade(ctx: Context, request: UpgradeRequest): Promis
   });
 }
 
-/** What is not committed would be mixed with what the upgrade changes. */
-async function requireCommitted(ctx: Context): Promise<void> {
-  ctx.requireWholeManifests();
-  const dirty = await ctx.vcs.dirty(await commitPaths(ctx, { objects: [] }));
-  if (dirty.length > 0) {
-    throw new ConfigError(`Cannot upgrade the dataset: "${dirty[0]}" has changes that are not committed`, {
-      code: "dirty",
-      // Changes that an upgrade left when it was killed are better thrown away.
-      hints: ctx.vcs.kind === "git"
-        ? ["git add -A && git commit", "git stash --include-untracked"]
-        : ["jj commit", "jj new"],
-    });
-  }
-  const { bookmarks, blocked } = await ctx.position();
-  if (blocked || bookmarks.length === 0) {
-    throw new ConfigError(`Cannot upgrade the dataset: ${blocked?.reason ?? "no bookmark is underfoot to commit on"}`, {
-      code: "no-bookmark",
-      hints: blocked?.hints ?? (ctx.vcs.kind === "git" ? ["git switch BRANCH"] : ["jj new BOOKMARK"]),
-    });
-  }
+/** What an upgrade wrote whose process died before the commit. */
+interface LeftOver {
+  /** The version it began at. */
+  readonly from: number;
+  /** The files it may have written, from the root of the repository. */
+  readonly written: ReadonlySet<string>;
 }
 
-async function upgradeActions(ctx: Context): Promise<Action[]> {
+/** Finds what an interrupted upgrade wrote and nobody committed; `undefined` when there is nothing of the kind (L37). */
+async function leftOver(ctx: Context): Promise<LeftOver | undefined> {
+  const entry = (await unfinished(ctx)).findLast((e) => e.command === "upgrade");
+  if (!entry) return undefined;
+  const { rel } = ctx.vcs.location;
+  const paths = planActions(entry.plan).flatMap((a) => {
+    const params = isJsonObject(a["params"]) ? a["params"] : {};
+    switch (a["op"]) {
+      case "rename-manifest":
+        return [String(params["from"]), String(a["target"])];
+      case "rewrite-locator":
+        return [manifestPath(String(a["key"]))];
+      case "copy-listing":
+        return [`.tether/listings/${a["target"]}`];
+      default:
+        return [];
+    }
+  });
+  const written = new Set(
+    ["tether.toml", ".tether/.gitignore", ...paths].map((path) => rel === "." ? path : `${rel}/${path}`),
+  );
+  const dirty = await ctx.vcs.dirty(await commitPaths(ctx, { objects: [] }));
+  if (!dirty.some((path) => written.has(path))) return undefined;
+  return { from: Number(planContext(entry.plan)["from"]), written };
+}
+
+/** What is not committed would be mixed with what the upgrade changes. */
+async function requireCommitted(ctx: Context, written: ReadonlySet<string>): Promise<void> {
+  ctx.requireWholeManifests();
+  const dirty = (await ctx.vcs.dirty(await commitPaths(ctx, { objects: [] }))).filter((path) => !written.has(path));
+  if (dirty.length === 0) return;
+  throw new ConfigError(`Cannot upgrade the dataset: "${dirty[0]}" has changes that are not committed`, {
+    code: "dirty",
+    hints: ctx.vcs.kind === "git"
+      ? ["git add -A && git commit", "git stash --include-untracked"]
+      : ["jj commit", "jj new"],
+  });
+}
+
+async function requireBookmark(ctx: Context): Promise<void> {
+  const { bookmarks, blocked } = await ctx.position();
+  if (!blocked && bookmarks.length > 0) return;
+  throw new ConfigError(`Cannot upgrade the dataset: ${blocked?.reason ?? "no bookmark is underfoot to commit on"}`, {
+    code: "no-bookmark",
+    hints: blocked?.hints ?? (ctx.vcs.kind === "git" ? ["git switch BRANCH"] : ["jj new BOOKMARK"]),
+  });
+}
+
+async function upgradeActions(ctx: Context, from: number): Promise<Action[]> {
   const actions: Action[] = [];
   const known = new Set(await listListings(ctx.paths));
   for (const object of ctx.objects.values()) {
@@ -134,15 +180,20 @@ async function upgradeActions(ctx: Context): Promise<Action[]> {
       }),
     );
   }
-  return [
-    ...actions,
-    action("vcs-commit", { target: "tether.toml", detail: upgradeMessage(ctx), params: { migration: "version" } }),
-  ];
+  return [...actions, commitStep(from)];
+}
+
+function commitStep(from: number): Action {
+  return action("vcs-commit", {
+    target: "tether.toml",
+    detail: upgradeMessage(from),
+    params: { migration: "version" },
+  });
 }
 
 /** Returns the message of the commit an upgrade makes. */
-export function upgradeMessage(ctx: Context): string {
-  return `tether upgrade: v${ctx.config.version} -> v${DATASET_VERSION}`;
+export function upgradeMessage(from: number): string {
+  return `tether upgrade: v${from} -> v${DATASET_VERSION}`;
 }
 
 function step(

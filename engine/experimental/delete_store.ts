@@ -47,6 +47,7 @@ export async function deleteStore(ctx: Context, op: RunningOp, a: Action): Promi
   if (await backend.isRefEmpty?.(locator) !== true) throw stale(a, "it is not empty");
   await ctx.env.boundary?.(`judged ${a.target}`);
   await backend.deleteStore?.(locator, { owner: ctx.config.datasetId });
+  await ctx.env.boundary?.(`removed ${a.target}`);
   await op.progress({ action: "delete-store", key: a.key, target: a.target });
   await forget(ctx, a);
 }

@@ -59,7 +59,8 @@ function settles(
       return entry.command === "fork" && entry.pre["key"] === done.pre?.["key"];
     case "gc":
       return entry.command === "gc" ||
-        entry.command === "drop" && isDropped(entry, done.bookmarks) && context["prune_bookmarks"] === true;
+        entry.command === "drop" && isDropped(entry, done.bookmarks) && context["prune_bookmarks"] === true &&
+          (planContext(entry.plan)["delete_stores"] !== true || context["delete_stores"] === true);
     case "drop":
       return entry.command === "drop" && planContext(entry.plan)["bookmark"] === context["bookmark"];
     case "undo":
@@ -70,6 +71,8 @@ function settles(
         planActions(entry.plan).map((a) => String(a["key"])),
         new Set(done.plan?.actions.map((a) => a.key)),
       );
+    case "forget-workspace":
+      return entry.command === "forget-workspace" && planContext(entry.plan)["workspace"] === context["workspace"];
     case "promote":
       return entry.command === "promote" && context["subset"] !== true;
     case "add":

@@ -100,6 +100,8 @@ export interface CloseReport extends Report {
   readonly summary: string;
   /** Whether it turned out to have taken effect: then it is complete like any other. */
   readonly landed: boolean;
+  /** Commands that deal with what it may have left, such as a store nothing names. */
+  readonly hints: readonly string[];
 }
 
 /**

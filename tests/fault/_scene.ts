@@ -68,6 +68,10 @@ export interface BothScene extends Scene {
   readonly system: "git" | "jj";
   /** Makes a bookmark by the system's own means. */
   bookmark(name: string, commit: string): Promise<unknown>;
+  /** Commits everything by the system's own means. */
+  commitAll(message: string): Promise<unknown>;
+  /** Returns the first line of the last commit's message. */
+  subject(): Promise<string>;
 }
 
 /** Defines a test over a scene on git and on jj. */
@@ -78,7 +82,14 @@ export function onBothScenes(
 ): void {
   Deno.test(`${name} (git)`, async (t) => {
     await using s = await scene(keys);
-    await fn({ ...s, system: "git", bookmark: (name, commit) => s.repo.git(["branch", name, commit]) }, t);
+    const { repo } = s;
+    await fn({
+      ...s,
+      system: "git",
+      bookmark: (name, commit) => repo.git(["branch", name, commit]),
+      commitAll: (message) => repo.commit(message),
+      subject: () => repo.git(["log", "-1", "--format=%s"]),
+    }, t);
   });
   Deno.test({
     name: `${name} (jj)`,
@@ -86,8 +97,13 @@ export function onBothScenes(
     async fn(t) {
       const repo = await tempJjRepo();
       await using s = await scene(keys, { makeRepo: () => Promise.resolve(asTempRepo(repo)) });
-      const bookmark: BothScene["bookmark"] = (name, commit) => repo.jj(["bookmark", "create", name, "-r", commit]);
-      await fn({ ...s, system: "jj", bookmark }, t);
+      await fn({
+        ...s,
+        system: "jj",
+        bookmark: (name, commit) => repo.jj(["bookmark", "create", name, "-r", commit]),
+        commitAll: (message) => repo.commit(message),
+        subject: () => repo.jj(["log", "--no-graph", "-r", "@-", "-T", "description.first_line()"]),
+      }, t);
     },
   });
 }

@@ -56,8 +56,23 @@ for (const kind of ["git", "icechunk"]) {
         assert.deepEqual(ops.filter((op) => op.status !== "done"), []);
       });
     }
+    for (const [boundary, way] of [["create made", `--store ${kind}=${uri}`], ["created index", "--delete-stores"]]) {
+      await t.step(`killed at "${boundary}", then closed: the way to the store is named, and works`, async () => {
+        await s.rewind();
+        await endOf(victim(s.root, call, boundary));
+        await s.with(async (ds) => {
+          const [op] = (await ds.ops()).ops;
+          const { hints } = await ds.closeOperation(op?.id ?? "");
+          assert.deepEqual(hints, [`tether gc ${way}`]);
+          const request = way === "--delete-stores" ? { deleteStores: true } : { stores: [{ kind, locator: { uri } }] };
+          const report = await ds.gc({ ...request, dryRun: false });
+          assert.deepEqual(Object.values(report.deletedStores), [uri]);
+        });
+        await assert.rejects(Deno.lstat(uri), Deno.errors.NotFound);
+      });
+    }
     await t.step("gc --delete-stores killed before and after the deletion", async () => {
-      for (const boundary of [`judged ${uri}`, `delete-store ${uri}`]) {
+      for (const boundary of [`judged ${uri}`, `removed ${uri}`, `delete-store ${uri}`]) {
         await s.rewind();
         await s.with((ds) => ds.add(options));
         await s.with((ds) => ds.remove("made"));
@@ -66,6 +81,8 @@ for (const kind of ["git", "icechunk"]) {
         assert.equal(signal, "SIGKILL");
         await s.with((ds) => ds.gc({ pruneBookmarks: true, deleteStores: true, dryRun: false }));
         await assert.rejects(Deno.lstat(uri), Deno.errors.NotFound);
+        const left = (await s.with((ds) => ds.ops())).ops.filter((op) => op.status !== "done");
+        assert.deepEqual(left, [], "an entry is left open");
         const names = (await Array.fromAsync(Deno.readDir(s.repo.outer))).map((e) => e.name);
         assert.deepEqual(names.filter((name) => name.includes("tether-")), []);
         await s.with((ds) => ds.add(options));

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { Dataset } from "../../engine/dataset.ts";
+import { ConfigError, TetherError } from "../../engine/model/errors.ts";
+import { type Call, perform } from "./_call.ts";
+import { type BothScene, endOf, onBothScenes, type Scene, scene, victim } from "./_scene.ts";
+
+/** Runs a call that dies at a boundary. */
+async function killed(s: Scene, call: Call, boundary: string): Promise<void> {
+  const { signal, stderr } = await endOf(victim(s.root, call, boundary));
+  assert.equal(signal, "SIGKILL", stderr);
+}
+
+/** Runs a call to its end, and returns the boundaries it passed. */
+async function passed(s: Scene, call: Call): Promise<string[]> {
+  const { code, stdout, stderr } = await endOf(victim(s.root, call));
+  assert.equal(code, 0, stderr);
+  return stdout.split("\n").filter((line) => line !== "");
+}
+
+async function assertNothingOpen(s: Scene): Promise<void> {
+  await s.with(async (ds) => {
+    const open = (await ds.ops({ limit: 100 })).ops.filter((op) => op.status !== "done");
+    assert.deepEqual(open.map((op) => [op.command, op.summary]), [], "an entry was left open");
+    assert.deepEqual((await ds.status()).warnings, []);
+  });
+}
+
+/** Makes the dataset what version 4 would have left: one manifest misnamed, with a relative path. */
+async function olden(s: BothScene): Promise<void> {
+  await s.with((ds) => ds.add({ key: "raw.plate", kind: "file", locator: { uri: `${s.repo.outer}/plate` } }));
+  await s.with((ds) => ds.commit({ message: "Raw" }));
+  const edit = async (path: string, change: (text: string) => string) =>
+    await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
+  await edit(`${s.root}/tether.toml`, (text) => text.replace("version = 5", "version = 4"));
+  const objects = `${s.root}/.tether/objects`;
+  await edit(`${objects}/raw.plate.toml`, (text) => text.replace(/uri = ".*"/, 'uri = "../plate"'));
+  await Deno.rename(`${objects}/raw.plate.toml`, `${objects}/raw.toml`);
+  await s.commitAll("as version 4 left it");
+}
+
+onBothScenes("[L37] upgrade killed at any boundary: the same command makes its one commit", ["plate"], async (s, t) => {
+  await olden(s);
+  await s.remember();
+  const call: Call = { command: "upgrade" };
+  const boundaries = ["journal", "renamed raw.plate", "manifests", "version", "vcs-commit", "done"];
+  await t.step("the boundaries are the ones this test knows", async () => {
+    assert.deepEqual(await passed(s, call), boundaries);
+  });
+  for (const boundary of boundaries) {
+    await t.step(`killed at "${boundary}"`, async () => {
+      await s.rewind();
+      await killed(s, call, boundary);
+      await using ds = await Dataset.open(s.root, { allowOlder: true });
+      assert.match(
+        (await ds.status()).warnings.join(),
+        /^upgrade .* was interrupted .*: "tether upgrade" finishes it$/,
+      );
+      await ds.upgrade();
+      assert.equal(await s.subject(), "tether upgrade: v4 -> v5");
+      await assertNothingOpen(s);
+      await s.with(async (now) => {
+        assert.deepEqual((await now.status({ snapshot: true })).objects.map((o) => [o.key, o.state]), [
+          ["plate", "clean"],
+          ["raw.plate", "clean"],
+        ]);
+        assert.deepEqual(await now.vcs.dirty(["tether.toml", ".tether"]), [], "something is not committed");
+        assert.equal((await now.upgrade()).vcsCommit, null);
+      });
+    });
+  }
+  await t.step("killed with edits of somebody else beside its own", async () => {
+    await s.rewind();
+    await killed(s, call, "version");
+    const path = `${s.root}/.tether/objects/plate.toml`;
+    await Deno.writeTextFile(path, `# mine\n${await Deno.readTextFile(path)}`);
+    await using ds = await Dataset.open(s.root, { allowOlder: true });
+    await assert.rejects(ds.upgrade(), (e) => e instanceof ConfigError && e.code === "dirty" && e.hints.length > 0);
+  });
+});
+
+onBothScenes("[L37] forget-workspace killed at any boundary: the same command finishes", ["code"], async (s, t) => {
+  const other = await s.repo.worktree("b");
+  await s.with((ds) => ds.new({ rev: "b", eager: true }), other);
+  const id = await s.with((ds) => Promise.resolve(ds.workspace.workspaceId), other);
+  const refs = await s.refs();
+  await s.remember();
+  const call: Call = { command: "forget-workspace", id };
+  const boundaries = ["journal", "forgotten", "files", "done"];
+  await t.step("the boundaries are the ones this test knows", async () => {
+    assert.deepEqual(await passed(s, call), boundaries);
+  });
+  for (const boundary of boundaries) {
+    await t.step(`killed at "${boundary}"`, async () => {
+      await s.rewind();
+      await killed(s, call, boundary);
+      await s.with(async (ds) => {
+        const { warnings } = await ds.status();
+        assert.match(
+          warnings.join(),
+          new RegExp(`was interrupted .*: "tether forget-workspace -- ${id}" finishes it$`),
+        );
+        assert.equal((await ds.forgetWorkspace(id.slice(0, 8))).workspace, id.slice(0, 8));
+        assert.deepEqual(await ds.bookmarkHolders("b"), []);
+        await assert.rejects(ds.forgetWorkspace(id), (e) => e instanceof ConfigError && e.code === "no-workspace");
+      });
+      for (const file of ["workspace.toml", "ops.jsonl"]) {
+        await assert.rejects(Deno.lstat(`${other}/.tether/${file}`), Deno.errors.NotFound);
+      }
+      assert.deepEqual(await s.refs(), refs, "branches belong to bookmarks");
+      await assertNothingOpen(s);
+    });
+  }
+});
+
+/** The folder of a created store, and what this clone's indexes say of stores. */
+async function storesKnown(s: Scene): Promise<string[]> {
+  const shared = await s.with((ds) => Promise.resolve(ds.vcs.location.sharedDir));
+  const lines = await Promise.all(["created", "touched"].map(async (name) => {
+    const text = await Deno.readTextFile(`${shared}/tether-${name}.jsonl`).catch(() => "");
+    return text.split("\n").filter((line) => line.includes("/made"));
+  }));
+  return lines.flat();
+}
+
+onBothScenes(
+  "[L37] drop --delete-stores killed at any boundary: the command that status names takes the store away",
+  [],
+  async (s, t) => {
+    const uri = `${s.repo.outer}/made`;
+    await s.with((ds) => ds.new({ bookmark: "probe" }));
+    await s.with((ds) => ds.add({ key: "made", kind: "icechunk", locator: { uri }, create: true }));
+    await s.with((ds) => ds.commit({ message: "Made" }));
+    await s.remember();
+    const call: Call = { command: "drop", bookmark: "probe", options: { deleteStores: true } };
+    const boundaries = await passed(s, call);
+    await t.step("whole, it leaves nothing of the store, and no index knows it", async () => {
+      await assert.rejects(Deno.lstat(uri), Deno.errors.NotFound);
+      assert.deepEqual(await storesKnown(s), []);
+      await assertNothingOpen(s);
+    });
+    // What comes after history has changed is the same on both.
+    const kills = [
+      /^dropped$/,
+      /^delete-bookmark$/,
+      /^released /,
+      /^deleted made$/,
+      /^judged /,
+      /^removed /,
+      /^delete-store /,
+    ].slice(0, s.system === "jj" ? 2 : undefined);
+    for (const kill of kills) {
+      const boundary = boundaries.find((b) => kill.test(b)) ?? "";
+      await t.step(`killed at "${kill.source}"`, async () => {
+        await s.rewind();
+        await killed(s, call, boundary);
+        await s.with(async (ds) => {
+          const { warnings } = await ds.status();
+          const gone = kill.source !== "^dropped$";
+          const way = gone
+            ? "gc --prune-bookmarks --no-dry-run --delete-stores"
+            : "drop --no-dry-run --delete-stores -- probe";
+          assert.ok(
+            warnings.some((w) => w.startsWith("drop ") && w.endsWith(`: "tether ${way}" finishes it`)),
+            warnings.join(),
+          );
+          // Without its flag it is not what was begun.
+          if (gone) await ds.gc({ pruneBookmarks: true, dryRun: false });
+          await assert.rejects(perform(ds, call), (e) => e instanceof TetherError && e.code === "no-bookmark");
+          await ds.gc({ pruneBookmarks: true, deleteStores: true, dryRun: false });
+        });
+        await assert.rejects(Deno.lstat(uri), Deno.errors.NotFound);
+        assert.deepEqual(await storesKnown(s), []);
+        await assertNothingOpen(s);
+      });
+    }
+  },
+);
+
+Deno.test("[L37, commands 5.18] recover passes no boundary: it writes nothing", async () => {
+  await using s = await scene(["code"]);
+  await s.remember();
+  const before = await Deno.readTextFile(`${s.root}/.tether/ops.jsonl`);
+  assert.deepEqual(await passed(s, { command: "recover" }), []);
+  assert.equal(await Deno.readTextFile(`${s.root}/.tether/ops.jsonl`), before);
+});
