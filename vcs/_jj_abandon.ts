@@ -35,6 +35,7 @@ export async function abandonKeeping(
   const { jj, settings } = writer;
   await snapshot(writer);
   const view = await request.now();
+  const { operation } = view;
   const before = await view.visible();
   const unknown = request.commits.find((id) => !before.some((commit) => commit.id === id));
   if (unknown !== undefined) {
@@ -54,9 +55,29 @@ export async function abandonKeeping(
   });
   const args = ["abandon", "--retain-bookmarks", ...request.commits.map(checkId)];
   await jj.write(args, { doing: DOING, ...await settings.forWriting() });
+  let given = 0;
   // Parents first: what is given back to a commit stays out of those above it.
-  for (const commit of above) await giveBack(writer, commit, request);
+  for (const commit of above) if (await giveBack(writer, commit, request)) given++;
+  if (given > 0) await joinOperations(writer, request, { since: operation, count: 1 + given });
   return await rewritesSince(request, above, bookmarks);
+}
+
+/**
+ * Makes the newest operations one, so that one `jj undo` takes all of it back. Between two of them the dataset's files are in
+ * conflict. Somebody else's among them stay as they are, and so do all.
+ */
+async function joinOperations(
+  { jj, settings }: JjWriter,
+  request: Pick<JjAbandonRequest, "now">,
+  { since, count }: { readonly since: string; readonly count: number },
+): Promise<void> {
+  const { operation } = await request.now();
+  const args = ["operation", "log", "--no-graph", `--limit=${count + 1}`, '--template=id ++ "\\n"'];
+  const log = (await jj.read(args, { doing: "list operations", operation })).text().split("\n");
+  const [newest, last] = log;
+  if (newest !== operation || last === undefined || log[count] !== since) return;
+  const range = `${since}..${last}`;
+  await jj.write(["operation", "abandon", range], { doing: DOING, ...await settings.forWriting() });
 }
 
 /** Gives the files back that an abandonment whose process died had not given back. */
@@ -127,27 +148,29 @@ function builtOn(visible: readonly VisibleCommit[], commits: readonly string[]):
   return above;
 }
 
+/** Tells whether it took an operation of jj's. */
 async function giveBack(
   writer: JjWriter,
   old: Above,
   request: Omit<JjAbandonRequest, "commits">,
-): Promise<void> {
+): Promise<boolean> {
   const { trees, jj, settings } = writer;
   const { keep } = request;
   const visible = await (await request.now()).visible();
   const [now, ...others] = visible.filter((commit) => commit.changeId === old.changeId);
   // jj drops what became empty and nobody looks at; a change that several commits are of is not told apart.
-  if (now === undefined || others.length > 0 || now.id === old.id) return;
+  if (now === undefined || others.length > 0 || now.id === old.id) return false;
   const [parent] = old.parents;
   const unchanged = parent !== undefined && old.parents.length === 1 && await same(writer, keep, parent, old.id);
   // A working copy without edits of its own in these files follows its new parent.
   const source = old.workingCopy && unchanged ? now.parents[0] : old.id;
-  if (source === undefined || await same(writer, keep, source, now.id)) return;
+  if (source === undefined || await same(writer, keep, source, now.id)) return false;
   const paths = [...(await trees.idsAt(source, keep)).keys(), ...(await trees.idsAt(now.id, keep)).keys()];
   const filesets = [...new Set(paths)].map((path) => `root:${jjString(path)}`).join(" | ");
   const overlay = await settings.forWriting({ "fileset-aliases.tether_files": filesets });
   const args = [`--from=${checkId(source)}`, `--into=${checkId(now.id)}`, "--restore-descendants", "tether_files"];
   await jj.write(["restore", ...args], { doing: `keep the files of commit "${old.id}"`, ...overlay });
+  return true;
 }
 
 /** Tells whether two commits have the same files at some paths; in a conflict, on the same sides. */

@@ -257,6 +257,37 @@ test("[formats 15.2] a secondary workspace works on the same dataset, and its ho
   }, { at: other });
 });
 
+for (const [depth, edited] of [[1, true], [2, false]] as const) {
+  const name = `${depth} commit(s) above${edited ? ", and edits not snapshotted yet" : ""}`;
+  test(`[commands 5.21] one jj undo takes an abandon back, dataset and all: ${name}`, async () => {
+    await using t = await tempJjDataset({ colocated: edited });
+    await t.addMemory("a");
+    const ids: string[] = [];
+    for (let i = 0; i < depth + 2; i++) {
+      t.write("a");
+      ids.push((await t.with((ds) => ds.commit({ message: `commit ${i}` }))).vcsCommit ?? "");
+    }
+    if (edited) await t.repo.write("notes.txt", "mine");
+    const manifest = await t.read(".tether/objects/a.toml");
+    const before = await t.repo.operations();
+    const report = await t.with((ds) => ds.abandon([ids[1] ?? ""]));
+    assert.equal(report.bookmarksMoved["main"], await t.repo.id("main"));
+    const after = await t.repo.operations();
+    assert.equal(after.length, before.length + (edited ? 2 : 1), "one operation, and the snapshot before it");
+    assert.equal(await t.read(".tether/objects/a.toml"), manifest);
+
+    await t.repo.jj(["undo"]);
+    assert.equal(await t.repo.id("main"), ids.at(-1));
+    assert.equal(await t.read(".tether/objects/a.toml"), manifest);
+    assert.equal(await t.repo.jj(["log", "--no-graph", "-r", "conflicts()", "-T", "commit_id"]), "");
+    if (edited) assert.equal(await Deno.readTextFile(`${t.root}/notes.txt`), "mine");
+    const verified = await t.with((ds) => ds.verify({ allHistory: true }));
+    assert.ok(verified.ok && new Set(verified.entries.map((e) => e.label)).size >= ids.length);
+    await t.with((ds) => ds.abandon([ids[1] ?? ""]));
+    assert.equal(await t.read(".tether/objects/a.toml"), manifest, "and it can be done again");
+  });
+}
+
 test("[commands 5.22] drop abandons what only the bookmark reaches, and its branches and pins go", async () => {
   await using t = await committed();
   const made = await t.with((ds) => ds.new({ bookmark: "gone", eager: true }));
