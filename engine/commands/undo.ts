@@ -58,7 +58,7 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
   return withLocks(ctx, { command: "undo", repository: true, ...pickSignal(options) }, async () => {
     const entries = await ctx.journal.read();
     const entry = choose(entries, options.op);
-    requireUndoable(ctx, entry);
+    requireUndoable(ctx, entry, entries);
     const target = targetOf(ctx, entries, entry, options);
     options.signal?.throwIfAborted();
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), target: entry.id };
@@ -67,7 +67,7 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
         const outcome: Outcome = { restored: [], irreversible: [], skipped: [] };
         const extra = await revert(ctx, target, outcome);
         if (outcome.restored.length === 0) {
-          if (!target.begun) throw nothingReversed(entry, outcome);
+          if (!target.begun) throw nothingReversed(entry, outcome, before(entries, entry));
           outcome.restored.push("an interrupted undo had taken it back already");
         }
         return { result: { summary: summary(entry), ...outcome, ...extra }, value: { outcome, id: op.id } };
@@ -85,10 +85,11 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
   });
 }
 
-function nothingReversed(entry: OpEntry, outcome: Outcome): TetherError {
-  const why = [...outcome.irreversible, ...outcome.skipped].join("; ") || "it left nothing behind";
-  return new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why}`, {
+function nothingReversed(entry: OpEntry, outcome: Outcome, hints: readonly string[]): TetherError {
+  const why = [...outcome.irreversible, ...outcome.skipped].join("; ");
+  return new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why || "it left nothing behind"}`, {
     code: "not-undoable",
+    hints: why === "" ? hints : [],
     details: { irreversible: outcome.irreversible, skipped: outcome.skipped },
   });
 }
@@ -126,12 +127,34 @@ function choose(entries: readonly OpEntry[], id: string | undefined): OpEntry {
     }
     return entry;
   }
-  // A step of another operation is taken back with it, or not at all.
-  const last = entries.findLast((e) => e.command !== "undo" && e.undoneBy === null && e.parent === null);
+  const last = entries.findLast(stands);
   if (!last) {
     throw new TetherError("Cannot undo: no operation is left to undo", { code: "no-op", hints: ["tether ops"] });
   }
   return last;
+}
+
+/** Whether an operation can be the newest one. A step of another is taken back with it, or not at all. */
+function stands(entry: OpEntry): boolean {
+  return entry.command !== "undo" && entry.undoneBy === null && entry.parent === null;
+}
+
+/** Why there is nothing of an operation to take back, if there is not. */
+function leftNothing({ command, result }: OpEntry): string | undefined {
+  if (result["rolled_back"] === true) return "it failed and was taken back";
+  const moved = (field: string): boolean => isJsonObject(result[field]) && Object.keys(result[field]).length > 0;
+  // One that broke off says so in words, and nothing of what had landed.
+  const told = command === "promote" && isJsonObject(result["failed"]);
+  if (!told || moved("fast_forwarded") || moved("merged") || typeof result["trunk_moved"] === "string") {
+    return undefined;
+  }
+  return "nothing landed";
+}
+
+/** The command that takes back what came before an operation of which nothing is left. Nobody asked for that one, so it is not done. */
+function before(entries: readonly OpEntry[], entry: OpEntry): string[] {
+  const last = entries.slice(0, entries.indexOf(entry)).findLast((e) => stands(e) && leftNothing(e) === undefined);
+  return last ? [`tether undo ${last.id}`] : [];
 }
 
 /** Why a kind of operation cannot be taken back, and what to do instead. */
@@ -156,7 +179,7 @@ const REFUSED: Readonly<Record<string, readonly [why: string, ...hints: string[]
   undo: ["it is an undo itself", "Run the command of that operation again"],
 };
 
-function requireUndoable(ctx: Context, entry: OpEntry): void {
+function requireUndoable(ctx: Context, entry: OpEntry, entries: readonly OpEntry[]): void {
   if (entry.status === "started") {
     throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it never finished`, {
       code: "incomplete",
@@ -166,9 +189,11 @@ function requireUndoable(ctx: Context, entry: OpEntry): void {
   if (entry.parent !== null) {
     throw new TetherError(`Cannot undo "${entry.id}": it is a step of "${entry.parent}"`, { code: "not-undoable" });
   }
-  if (entry.result["rolled_back"] === true) {
-    throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it failed and was taken back`, {
+  const nothing = leftNothing(entry);
+  if (nothing !== undefined) {
+    throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${nothing}`, {
       code: "not-undoable",
+      hints: before(entries, entry),
     });
   }
   const refused = REFUSED[entry.command];

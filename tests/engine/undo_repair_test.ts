@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError, TetherError } from "../../engine/model/errors.ts";
 import { scene } from "../fault/_scene.ts";
+import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 async function committed(): Promise<TempDataset> {
@@ -165,4 +166,48 @@ Deno.test("[Δ31] undo of a restore deletes the sibling branch that it made, and
   assert.deepEqual([report.command, report.irreversible], ["restore", []]);
   assert.deepEqual(await s.refs(), before);
   assert.equal((await s.with((ds) => Promise.resolve(ds.workspace.workingRefs["feat"])))?.endsWith(".x"), true);
+});
+
+/** Ways an operation ends of which nothing is left, after a commit; each returns why it is nothing. */
+const NOTHING_LEFT: Readonly<Record<string, (t: BothDataset) => Promise<RegExp>>> = {
+  async "a promote of which nothing landed"(t) {
+    namedStore().write(t.system("a"), { same: 1 }, { branch: "main" });
+    await assert.rejects(t.with((ds) => ds.promote()), MultiObjectError);
+    return /\(promote\): nothing landed$/;
+  },
+  async "a commit that could not pin"(t) {
+    const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+    t.write("a", ref);
+    const plan = await t.with((ds) => ds.plan.commit({ message: "third" }));
+    const system = namedStore().find(t.system("a"));
+    const other = system?.append({ parents: [], payload: {}, message: "other", when: new Date() }).id ?? "";
+    system?.tags.set(plan.actions.find((a) => a.key === "a")?.target ?? "", other);
+    await assert.rejects(t.with((ds) => ds.commit({ message: "third" })), MultiObjectError);
+    return /\(commit\): it failed and was taken back$/;
+  },
+  async "both, one after the other"(t) {
+    await NOTHING_LEFT["a promote of which nothing landed"]?.(t);
+    return await NOTHING_LEFT["a commit that could not pin"]?.(t) ?? /never/;
+  },
+};
+
+onBoth("[commands 5.16] undo of what left nothing says so and names what came before it", async (t, test) => {
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+  for (const [name, fail] of Object.entries(NOTHING_LEFT)) {
+    await test.step(name, async () => {
+      namedStore().write(t.system("a"), { same: 2 }, { branch: ref });
+      t.write("a", ref);
+      const { vcsCommit } = await t.with((ds) => ds.commit({ message: "second" }));
+      const [commit] = (await t.with((ds) => ds.ops())).ops;
+      const why = await fail(t);
+      const error = await t.with((ds) => ds.undo()).catch((e) => e);
+      assert.ok(error instanceof TetherError && why.test(error.message), String(error));
+      assert.deepEqual(error.hints, [`tether undo ${commit?.id}`]);
+      assert.equal(await t.id("here"), vcsCommit, "nobody asked for that one");
+      assert.equal((await t.with((ds) => ds.undo({ op: commit?.id ?? "" }))).command, "commit");
+    });
+  }
 });
