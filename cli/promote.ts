@@ -81,6 +81,6 @@ export function promoteLines(report: PromoteReport, trunk: string): Line[] {
   return [
     ...lines(landed.length + failed.length > 0 ? landed : ["nothing to promote"]),
     ...failed,
-    ...(Object.keys(report.merged).length > 0 ? [hint("tether commit -m MESSAGE, then tether promote again")] : []),
+    ...report.hints.map(hint),
   ];
 }

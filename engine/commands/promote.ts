@@ -11,17 +11,17 @@ import { entryOf } from "../files/workspace.ts";
 import { redact } from "../model/redact.ts";
 import { MergeConflict, messageOf, MultiObjectError, reasonOf, RefMovedError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import { type Locator, sameContent, type State } from "../model/manifest.ts";
+import type { Locator, State } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { PromoteReport } from "../reports/moving.ts";
-import { manifestsOf } from "../revision.ts";
 import { sourceFromParams } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
-import { planPromote, type PromoteRequest } from "./promote_plan.ts";
+import { ON_TRUNK, planPromote, type PromoteRequest } from "./promote_plan.ts";
+import { TRUNK_STAYS, type TrunkMove, trunkMove } from "./promote_trunk.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** Plans and applies under one hold of the locks. @throws {MultiObjectError} with the `report`, when something did not land. */
@@ -52,6 +52,7 @@ interface Landed {
   readonly failed: Record<string, string>;
   trunkMoved: string | null;
   trunkHeld: string | null;
+  readonly hints: string[];
 }
 
 async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<PromoteReport> {
@@ -66,10 +67,11 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Pr
     failed: {},
     trunkMoved: null,
     trunkHeld: null,
+    hints: [],
   };
   const merges = actionsOf(plan, "merge");
   const forwards = actionsOf(plan, "fast-forward");
-  const trunk = await trunkMove(ctx, plan, landed);
+  const trunk = await judgeTrunk(ctx, plan, landed);
   if (merges.length + forwards.length > 0 || trunk.type === "move") {
     const bases = Object.fromEntries([...merges, ...forwards].map((a) => [a.key, a.params["base_state"] ?? null]));
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), base_states: bases };
@@ -88,7 +90,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Pr
       },
     });
   } else {
-    if (trunk.type === "held") landed.trunkHeld = trunk.why;
+    if (trunk.type === "held") holdTrunk(landed, trunk);
     await settle(ctx, { command: "promote", plan });
   }
   return finish(ctx, plan, landed);
@@ -121,7 +123,7 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, failures, actio
       if (!state) throw new TetherError(`Cannot ${verb} "${object.key}": its system cannot`);
       await ctx.env.boundary?.(`${verb} ${object.key}`);
       await op.progress({ action: verb, key: object.key, state });
-      if (verb === "merge") await followMerge(ctx, a, { state, landed });
+      if (verb === "merge" && !ofRevision(plan)) await followMerge(ctx, a, { state, landed });
       return state;
     },
   });
@@ -133,7 +135,9 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, failures, actio
       else landed.fastForwarded[k] = state;
     }
     // A branch that did not follow holds something else, and so may that of a bookmark a revision was landed for.
-    const isThere = !(key in landed.keptForks) && plan.context["rev"] === null;
+    const isThere = !(key in landed.keptForks) && !ofRevision(plan);
+    // A branch that did not take the merge in does not start from it.
+    if (verb === "merge" && ofRevision(plan)) continue;
     await remember(ctx, [key, ...shared(key)], { state, isThere });
   }
   for (const [key, error] of errors) {
@@ -148,6 +152,11 @@ async function land(ctx: Context, op: RunningOp, { plan, landed, failures, actio
       landed.failed[key] = redact(reasonOf(error));
     }
   }
+}
+
+/** Whether a revision is landed, not the bookmark: branches of this checkout are left alone then. */
+function ofRevision(plan: Plan): boolean {
+  return plan.context["rev"] !== null;
 }
 
 function sourceFrom(a: Action): Source {
@@ -193,69 +202,37 @@ async function remember(
   await ctx.saveWorkspace({ ...workspace, forkPoints, lastSnapshot });
 }
 
-type TrunkMove =
-  | { readonly type: "move"; readonly from: string; readonly to: string }
-  | { readonly type: "held"; readonly why: string }
-  | { readonly type: "none" };
-
 /** Whether the trunk bookmark goes to the reviewed commit: only when everything is there (Δ9). */
-async function trunkMove(ctx: Context, plan: Plan, landed: Landed): Promise<TrunkMove> {
-  if (plan.context["subset"] === true || plan.context["rev"] !== null || ctx.onTrunk) return { type: "none" };
+async function judgeTrunk(ctx: Context, plan: Plan, landed: Landed): Promise<TrunkMove> {
+  if (plan.context["subset"] === true || ofRevision(plan) || ctx.onTrunk) return { type: "none" };
   const open = [landed.refused, landed.held, landed.merged, landed.failed].some((r) => Object.keys(r).length > 0);
-  const merging = actionsOf(plan, "merge").length > 0;
-  if (open || merging) return { type: "none" };
   const to = plan.context["bookmark_commit"];
-  const from = (await ctx.vcs.bookmarks()).get(ctx.config.trunk);
-  if (typeof to !== "string" || from === to) return { type: "none" };
-  if (from === undefined) return { type: "held", why: `there is no bookmark "${ctx.config.trunk}"` };
-  if (from === null) return { type: "held", why: `bookmark "${ctx.config.trunk}" has conflicting targets` };
-  if (!await ctx.vcs.isAncestor(from, to)) {
-    return { type: "held", why: `bookmark "${ctx.config.trunk}" has commits this one lacks` };
-  }
-  const behind = await unlanded(ctx, plan, from);
-  if (behind.length > 0) {
-    return { type: "held", why: `${behind.join(", ")} moved here and cannot land through a branch` };
-  }
-  return { type: "move", from, to };
-}
-
-/** Objects without a branch that record neither what the trunk records nor what their base holds. */
-async function unlanded(ctx: Context, plan: Plan, trunk: string): Promise<string[]> {
-  const landing = new Set([
-    ...actionsOf(plan, "fast-forward", "share").map((a) => a.key),
-    ...(plan.context["current"] as string[]),
-  ]);
-  const onTrunk = await manifestsOf(ctx, trunk);
-  const open = [...ctx.objects.values()].filter((o) =>
-    !landing.has(o.key) && entryOf(ctx.workspace.workingRefs, o.key) === undefined
-  );
-  const { values } = await eachObject(ctx, open, {
-    verb: "comparing with the trunk",
-    fn: async ({ object, backend }) => {
-      const volatile = backend.statics.volatileKeys;
-      if (object.state === null || sameContent(object.state, onTrunk.get(object.key)?.state, volatile)) return true;
-      return sameContent(object.state, await backend.fingerprint(withoutAt(object.locator), undefined), volatile);
-    },
-  });
-  return open.filter((o) => values.get(o.key) !== true).map((o) => o.key);
+  if (open || actionsOf(plan, "merge").length > 0 || typeof to !== "string") return { type: "none" };
+  const landing = actionsOf(plan, "fast-forward", "share").map((a) => a.key);
+  return await trunkMove(ctx, { to, landing: new Set([...landing, ...plan.context["current"] as string[]]) });
 }
 
 async function moveTrunk(ctx: Context, plan: Plan, landed: Landed): Promise<void> {
-  const move = await trunkMove(ctx, plan, landed);
-  if (move.type === "held") landed.trunkHeld = move.why;
+  const move = await judgeTrunk(ctx, plan, landed);
+  if (move.type === "held") holdTrunk(landed, move);
   if (move.type !== "move") return;
   try {
     await ctx.vcs.moveBookmark(ctx.config.trunk, { from: move.from, to: move.to });
     landed.trunkMoved = move.to;
   } catch (error) {
-    landed.trunkHeld = messageOf(error);
+    holdTrunk(landed, { why: messageOf(error), hints: error instanceof TetherError ? error.hints : [] });
   }
+}
+
+function holdTrunk(landed: Landed, { why, hints }: { readonly why: string; readonly hints: readonly string[] }): void {
+  landed.trunkHeld = why;
+  landed.hints.push(...hints);
 }
 
 function skipped(plan: Plan): string[] {
   return plan.notes.flatMap((n) => {
     const colon = n.indexOf(": ");
-    return colon > 0 && !n.startsWith("on the trunk") ? [n.slice(0, colon)] : [];
+    return colon > 0 && ![ON_TRUNK, TRUNK_STAYS].some((other) => n.startsWith(other)) ? [n.slice(0, colon)] : [];
   });
 }
 
@@ -275,8 +252,12 @@ function json(plan: Plan, landed: Landed): JsonObject {
 }
 
 function finish(ctx: Context, plan: Plan, landed: Landed): PromoteReport {
+  if (Object.keys(landed.merged).length > 0 && !ofRevision(plan)) {
+    landed.hints.push("tether commit -m MESSAGE, then tether promote again");
+  }
+  const notes = plan.notes.filter((note) => !note.startsWith(TRUNK_STAYS));
   const report = withJson(
-    { ...landed, skipped: skipped(plan), notes: plan.notes, warnings: [...ctx.warnings] },
+    { ...landed, skipped: skipped(plan), notes, warnings: [...ctx.warnings] },
     () => json(plan, landed),
   );
   const errors = new Map<string, Error>();

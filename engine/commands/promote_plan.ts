@@ -8,7 +8,7 @@ import { type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { entryOf } from "../files/workspace.ts";
-import { operands, shellQuote } from "../io/shell.ts";
+import { operands } from "../io/shell.ts";
 import { capabilitiesOf, scopeOf } from "../kinds.ts";
 import { ConfigError, MultiObjectError, reasonOf, renderState } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -22,6 +22,7 @@ import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { action } from "./gc_input.ts";
 import { requireStorePermissions } from "./granted.ts";
+import { onTopOf, trunkNote } from "./promote_trunk.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**
@@ -83,7 +84,10 @@ export async function planPromote(ctx: Context, request: PromoteRequest & CallOp
     ? onTrunk(notes)
     : await decideAll(ctx, { request, keys, recorded, notes });
   const settled = settle(decisions, subset ? await scopesOf(ctx) : undefined);
-  if (!subset && request.rev === undefined && !ctx.onTrunk) await refuseBehindTrunk(ctx, settled, commit);
+  if (!subset && request.rev === undefined && !ctx.onTrunk) {
+    await refuseBehindTrunk(ctx, settled, commit);
+    notes.push(...await trunkNotes(ctx, settled, commit));
+  }
   return new Plan({
     command: "promote",
     createdAt: seconds(ctx.env.now()),
@@ -122,8 +126,11 @@ function checkRequest(request: PromoteRequest): void {
   }
 }
 
+/** How a plan's note begins that says why there is nothing to do at all. */
+export const ON_TRUNK = "on the trunk: ";
+
 function onTrunk(notes: string[]): Decision[] {
-  notes.push("on the trunk: nothing to promote");
+  notes.push(`${ON_TRUNK}nothing to promote`);
   return [];
 }
 
@@ -190,6 +197,10 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
   if (sameContent(base, target.state, volatile)) {
     return { ...skip(object.key, "upstream is there already"), current: true, scope };
   }
+  // A branch that upstream is ahead of still takes it in; what a commit pinned has landed, whatever came after it.
+  if (
+    request.rev !== undefined && await backend.ancestorOf?.(locator, target.state, { on: "state", state: base }, op)
+  ) return { ...skip(object.key, "upstream has it already"), current: true, scope };
   const caps = capabilitiesOf(backend.statics, object);
   const forkPoint = request.rev === undefined ? entryOf(ctx.workspace.forkPoints, object.key) : undefined;
   const ancestor = await backend.ancestorOf?.(locator, base, target.source, op) ??
@@ -389,7 +400,9 @@ async function refuseBehindTrunk(ctx: Context, decisions: Decision[], commit: st
   decisions.splice(0, decisions.length, whole, ...held);
 }
 
-/** The command that puts this bookmark's commits on top of another bookmark. */
-function onTopOf(ctx: Context, bookmark: string): string {
-  return ctx.vcs.kind === "jj" ? `jj rebase -b @ -d ${shellQuote(bookmark)}` : `git rebase ${operands([bookmark])}`;
+/** Says beforehand why the trunk will not follow although everything lands. */
+async function trunkNotes(ctx: Context, decisions: readonly Decision[], commit: string | null): Promise<string[]> {
+  const landing = decisions.filter((d) => d.current || d.action);
+  if (landing.some((d) => d.action && !["fast-forward", "share"].includes(d.action.op))) return [];
+  return await trunkNote(ctx, { to: commit, landing: new Set(landing.map((d) => d.key)) });
 }

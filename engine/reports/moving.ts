@@ -229,6 +229,8 @@ export interface PromoteReport extends Report {
   readonly trunkMoved: string | null;
   /** Why the trunk bookmark stayed. */
   readonly trunkHeld: string | null;
+  /** What to do next: commands, or what they are for. */
+  readonly hints: readonly string[];
   /** What the store said, by key. */
   readonly failed: Readonly<Record<string, string>>;
   /** What is worth knowing about the objects. */

@@ -2,6 +2,7 @@ import { REAL_ENV } from "../../engine/env.ts";
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { ConfigError, MultiObjectError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
+import { onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 /** A dataset whose bookmark `feat` has a commit of its own, with a write to `a`. */
@@ -86,6 +87,96 @@ Deno.test("[commands 5.24] unpinned writes are refused: what was reviewed lands,
   assert.equal(namedStore().find(t.system("a"))?.head("main").id, written);
   assert.equal(landed.trunkMoved, null);
 });
+
+onBoth(
+  "[commands 5.24] a revision lands by itself: what upstream has is skipped, and no branch here moves",
+  async (t, test) => {
+    await t.addMemory("a");
+    await t.with((ds) => ds.commit({ message: "first" }));
+    await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+    const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+    const written: string[] = [];
+    for (const message of ["second", "third"]) {
+      written.push(t.write("a", ref).id);
+      await t.with((ds) => ds.commit({ message }));
+    }
+    const [second, third] = written;
+    const [old, newest] = [await t.id("here~1"), await t.id("here")];
+    const head = (branch: string) => namedStore().find(t.system("a"))?.head(branch).id;
+    await test.step("an older one moves forward", async () => {
+      const report = await t.with((ds) => ds.promote({ rev: old }));
+      assert.deepEqual([Object.keys(report.fastForwarded), head("main"), head(ref)], [["a"], second, third]);
+    });
+    for (const strategy of ["auto", "ff", "merge"] as const) {
+      await test.step(`what upstream has, ${strategy}`, async () => {
+        const upstream = t.write("a").id;
+        const plan = await t.with((ds) => ds.plan.promote({ rev: old, strategy }));
+        assert.ok(plan.isEmpty);
+        const report = await t.with((ds) => ds.promote({ rev: old, strategy }));
+        assert.deepEqual([report.skipped, report.merged, report.refused, report.keptForks], [["a"], {}, {}, {}]);
+        assert.deepEqual([report.hints, head("main"), head(ref)], [[], upstream, third]);
+        assert.match(report.notes.join(), /upstream has it already/);
+      });
+    }
+    await test.step("what upstream lacks is merged, and the branch stays", async () => {
+      const fork = await t.with((ds) => Promise.resolve(ds.workspace.forkPoints["a"]));
+      const report = await t.with((ds) => ds.promote({ rev: newest }));
+      assert.deepEqual([Object.keys(report.merged), report.keptForks, report.hints], [["a"], {}, []]);
+      assert.equal(head(ref), third);
+      assert.deepEqual(await t.with((ds) => Promise.resolve(ds.workspace.forkPoints["a"])), fork);
+      assert.equal((await t.with((ds) => ds.status())).objects[0]?.state, "clean");
+    });
+  },
+);
+
+onBoth(
+  "[Δ9, commands 5.24] a trunk that stays says so beforehand, and the commands it names let it follow",
+  async (t, test) => {
+    await t.addMemory("a");
+    await t.with((ds) => ds.commit({ message: "first" }));
+    const feature = async (name: string): Promise<{ ref: string; commit: string | null }> => {
+      await t.with((ds) => ds.new({ bookmark: name, eager: true }));
+      const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["a"] ?? ""));
+      t.write("a", ref);
+      return { ref, commit: (await t.with((ds) => ds.commit({ message: name }))).vcsCommit };
+    };
+    await test.step("a branch that is not made yet", async () => {
+      const { ref, commit } = await feature("deferred");
+      await t.with((ds) => ds.new({ rev: "main" }));
+      namedStore().find(t.system("a"))?.branches.delete(ref);
+      await t.with((ds) => ds.new({ rev: "deferred" }));
+      const plan = await t.with((ds) => ds.plan.promote());
+      assert.match(
+        plan.notes.join(),
+        /the trunk stays: a moved here and has no branch .*: tether open -- a, then tether promote/,
+      );
+      const report = await t.with((ds) => ds.promote());
+      assert.deepEqual([report.trunkMoved, report.hints], [null, ["tether open -- a", "tether promote"]]);
+      assert.deepEqual(report.skipped, ["a"], "the note on the trunk is no key");
+      await t.with((ds) => ds.open("a"));
+      assert.equal((await t.with((ds) => ds.promote())).trunkMoved, commit);
+    });
+    await test.step("another checkout is on the trunk", async () => {
+      const other = await t.checkout("aside");
+      await t.vcs(t.kind === "git" ? ["switch", "-q", "main"] : ["new", "main"], { cwd: other });
+      const { commit } = await feature("elsewhere");
+      const plan = await t.with((ds) => ds.plan.promote());
+      const report = await t.with((ds) => ds.promote());
+      if (t.kind === "git") {
+        assert.match(plan.notes.join(), /the trunk stays: the checkout at ".*" is on it: git -C/);
+        assert.match(report.trunkHeld ?? "", /is on it/);
+        assert.deepEqual(report.hints, [`git -C ${other} merge --ff-only -- elsewhere`]);
+        const [, , cwd = "", ...args] = report.hints[0]?.split(" ") ?? [];
+        await t.vcs(args, { cwd });
+      } else assert.deepEqual([plan.notes, report.trunkMoved], [[], commit], "jj moves it all the same");
+      assert.equal(
+        await t.vcs(t.kind === "git" ? ["rev-parse", "main"] : ["log", "--no-graph", "-r", "main", "-T", "commit_id"]),
+        commit,
+      );
+      assert.equal((await t.with((ds) => ds.promote())).trunkHeld, null);
+    });
+  },
+);
 
 Deno.test("[commands 8.4] drop: the plan first, then commits, bookmark, pins and branches", async () => {
   const { t, ref, pin } = await onFeature();
