@@ -30,7 +30,7 @@ import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { GcReport } from "../reports/releasing.ts";
 import { completeAbandoned } from "./abandon_begun.ts";
-import { isStray, whatIsAlive } from "./gc_branches.ts";
+import { isHolding, isStray, whatIsAlive } from "./gc_branches.ts";
 import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -157,27 +157,38 @@ function wholeStores(): Promise<typeof import("../experimental/delete_store.ts")
   return import("../experimental/delete_store.ts");
 }
 
-/** A branch that moved since the plan stales all of it, before anything is released. */
+/** A branch that moved since the plan, or that nothing else holds any more, stales all of it before anything is released. */
 async function preflight(ctx: Context, plan: Plan): Promise<void> {
   for (const a of actionsOf(plan, "delete-branch")) {
-    const moved = await movedHead(ctx, a);
-    if (moved === undefined) continue;
-    throw new StalePlanError(`Cannot apply the plan: branch "${a.target}" of "${a.key}" is ${moved} now`, {
-      hints: ["tether gc"],
+    const now = await branchNow(ctx, a);
+    if (now.is !== "needed") continue;
+    throw new StalePlanError(`Cannot apply the plan: branch "${a.target}" of "${a.key}" is ${now.why} now`, {
+      hints: ["tether gc --prune-bookmarks"],
     });
   }
 }
 
-/** Returns where a branch to delete is now, when that is not where the plan saw it. One that is gone has not moved. */
-async function movedHead(ctx: Context, a: Action): Promise<string | undefined> {
+/** What a branch to delete is by now. */
+type BranchNow =
+  | { readonly is: "as planned" }
+  | { readonly is: "gone" }
+  /** It moved, or what made it dispensable is not there any more. */
+  | { readonly is: "needed"; readonly why: string };
+
+async function branchNow(ctx: Context, a: Action): Promise<BranchNow> {
   const backend = await ctx.backends.get(a.kind);
   const locator = withoutAt(a.params["locator"] as Locator);
   const refs = await backend.listWorkingRefs?.(locator) ?? [];
-  if (!refs.includes(a.target)) return undefined;
+  if (!refs.includes(a.target)) return { is: "gone" };
   const head = await backend.fingerprint(locator, a.target);
-  return sameContent(head, a.params["head"] as State, backend.statics.volatileKeys)
-    ? undefined
-    : `at ${renderState(head)}`;
+  if (!sameContent(head, a.params["head"] as State, backend.statics.volatileKeys)) {
+    return { is: "needed", why: `at ${renderState(head)}` };
+  }
+  const { holder } = a.params;
+  if (typeof holder !== "string" || await isHolding({ backend, locator }, { holder, head })) {
+    return { is: "as planned" };
+  }
+  return { is: "needed", why: `the only one that holds ${renderState(head)}` };
 }
 
 type Lists = Map<string, string[]>;
@@ -267,10 +278,11 @@ class GcRun {
 
   async #deleteBranch(op: RunningOp, a: Action): Promise<void> {
     // Looked at again right before it goes: a late writer keeps its branch, and the rest goes on (L43).
-    const moved = await movedHead(this.#ctx, a);
-    if (moved !== undefined) {
+    const now = await branchNow(this.#ctx, a);
+    if (now.is === "gone") return;
+    if (now.is === "needed") {
       push(this.#kept, a.key, a.target);
-      throw new TetherError(`Cannot delete branch "${a.target}": it is ${moved} now`, { code: "moved" });
+      throw new TetherError(`Cannot delete branch "${a.target}": it is ${now.why} now`, { code: "moved" });
     }
     const backend = await this.#ctx.backends.get(a.kind);
     await backend.deleteWorkingRef?.(withoutAt(a.params["locator"] as Locator), a.target);

@@ -14,8 +14,8 @@ import { scopeOf, storeOf } from "../kinds.ts";
 import { reasonOf, renderState } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
 import { compareCodePoints, type JsonObject } from "../model/json.ts";
-import { contentState } from "../model/manifest.ts";
-import { bookmarkSlug, parseWorkingRef, type WorkingRefName } from "../model/names.ts";
+import { contentState, sameContent } from "../model/manifest.ts";
+import { bookmarkSlug, parsePinRef, parseWorkingRef, refForPin, type WorkingRefName } from "../model/names.ts";
 import { type HeadFacts, judgeBranch } from "../model/verdicts.ts";
 import type { Action } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
@@ -162,22 +162,26 @@ export function isStray(
     (here !== null && here !== ctx.config.trunk && bookmarkSlug(here) === name.slug);
 }
 
-/** Content that a living tag holds, or that a dropped commit pinned (whose loss is what was asked for). */
+/** What commits say of a store's states, by content. */
 interface Held {
-  readonly pinned: ReadonlySet<string>;
+  /** Ids of the pins that a commit names for a state and that are there; whether they are still at it is another question. */
+  readonly pinned: ReadonlyMap<string, readonly string[]>;
+  /** What some commit recorded, pinned or not. */
   readonly recorded: ReadonlySet<string>;
+  /** What a dropped commit pinned: its loss is what was asked for. */
+  readonly dropped: ReadonlySet<string>;
 }
 
 async function heldContent(store: StoreReferences, input: Judging): Promise<Held> {
   const living = await store.backend.listPins?.(store.locator, pickSignal(input)) ?? new Set<string>();
   const name = storeOf(store.backend, store.locator);
-  const pinned = new Set<string>();
-  // Looked up in the store: a manifest that names a pin is no proof that the pin is still there.
-  for (const [content, ids] of input.references.stores.get(name)?.pinned ?? []) {
-    if ([...ids].some((id) => living.has(id))) pinned.add(content);
-  }
-  for (const content of input.dropped?.stores.get(name)?.pinned.keys() ?? []) pinned.add(content);
-  return { pinned, recorded: new Set(input.references.stores.get(name)?.recorded.keys() ?? []) };
+  const named = input.references.stores.get(name);
+  const pinned = [...named?.pinned ?? []];
+  return {
+    pinned: new Map(pinned.map(([content, ids]) => [content, [...ids].filter((id) => living.has(id))])),
+    recorded: new Set([...pinned.map(([content]) => content), ...named?.recorded.keys() ?? []]),
+    dropped: new Set(input.dropped?.stores.get(name)?.pinned.keys() ?? []),
+  };
 }
 
 async function baseContent(store: StoreReferences, input: Judging): Promise<string | undefined> {
@@ -201,17 +205,16 @@ async function judgeRef(
   const { backend } = store;
   const locator = withoutAt(store.locator);
   let head: State | undefined;
-  let facts: HeadFacts = "unreadable";
+  let known: KnownHead = { facts: "unreadable" };
   try {
     head = await backend.fingerprint(locator, ref, pickSignal(input));
-    facts = headFacts(contentOf(store, head), input);
-    if (facts === "unpinned" && await input.isHeld?.(head)) facts = "pinned";
+    known = await knownHead(store, head, input);
   } catch {
     // Stays unreadable: such a head decides nothing.
   }
   const ignoring = new Set(input.released.map((a) => a.target));
   const verdict = judgeBranch({
-    head: facts,
+    head: known.facts,
     isStorage: backend.statics.capabilities.has("branch_is_storage"),
     blocked: await backend.workingRefBlockers?.(locator, ref, { ...pickSignal(input), ignoring }),
     force: input.forcePrune === true,
@@ -225,7 +228,7 @@ async function judgeRef(
       kind: store.kind,
       target: ref,
       detail: `${whose}; ${verdict.why}${verdict.forced ? at : ""}`,
-      params: { ...params, ...(verdict.forced ? { forced: true } : {}) },
+      params: { ...params, ...(verdict.forced ? { forced: true } : known.holder ? { holder: known.holder } : {}) },
     });
   }
   return action("keep-branch", {
@@ -237,8 +240,42 @@ async function judgeRef(
   });
 }
 
-function headFacts(content: string, input: { held: Held; base: string | undefined }): HeadFacts {
-  if (input.held.pinned.has(content)) return "pinned";
-  if (input.base === content) return "base";
-  return input.held.recorded.has(content) ? "recorded" : "unpinned";
+/** Where a head stands, and what besides its branch keeps it: a pin, or `base`. */
+interface KnownHead {
+  readonly facts: HeadFacts;
+  readonly holder?: string;
+}
+
+async function knownHead(
+  store: StoreReferences,
+  head: State,
+  input: Judging & { readonly held: Held; readonly base: string | undefined },
+): Promise<KnownHead> {
+  const { held, base } = input;
+  const content = contentOf(store, head);
+  for (const id of held.pinned.get(content) ?? []) {
+    const holder = refForPin(id);
+    if (await isHolding(store, { holder, head })) return { facts: "pinned", holder };
+  }
+  if (base === content) return { facts: "base", holder: BASE };
+  if (held.recorded.has(content)) return { facts: "recorded" };
+  const goes = held.dropped.has(content) || await input.isHeld?.(head);
+  return { facts: goes ? "pinned" : "unpinned" };
+}
+
+/** The holder of what was never written to a branch. */
+const BASE = "base";
+
+/** Tells whether a pin is at a state, or the base where `holder` is that. */
+export async function isHolding(
+  { backend, locator: any }: Pick<StoreReferences, "backend" | "locator">,
+  { holder, head }: { readonly holder: string; readonly head: State },
+): Promise<boolean> {
+  const locator = withoutAt(any);
+  if (holder === BASE) {
+    return sameContent(await backend.fingerprint(locator, undefined), head, backend.statics.volatileKeys);
+  }
+  const id = parsePinRef(holder)?.id;
+  if (id === undefined) return false;
+  return (await backend.verify(locator, head, { id, ref: holder }, { deep: false })).status === "ok";
 }
