@@ -89,6 +89,11 @@ export async function writeTemp(
   return temp;
 }
 
+/** Tells whether a name is one that {@link writeTemp} gives, or an earlier tether gave. */
+export function isTemporary(name: string): boolean {
+  return /^\..+\.tmp$/.test(name);
+}
+
 /** Writes all of some bytes. */
 export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   let written = 0;

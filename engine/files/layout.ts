@@ -4,10 +4,10 @@
  * @module
  */
 
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { ConfigError } from "../model/errors.ts";
 import { isInside } from "../io/paths.ts";
-import { isReadOnly, readText, removeIfThere, writeAtomic } from "./atomic.ts";
+import { isReadOnly, isTemporary, readText, removeIfThere, writeAtomic } from "./atomic.ts";
 
 /** Absolute paths of a dataset's files. */
 export interface DatasetPaths {
@@ -178,25 +178,48 @@ async function ensureLines(
   return true;
 }
 
+/** What {@link sweepTemporary} looks at. */
+export interface Sweep {
+  /** The folder that all checkouts share, with its lock held. */
+  readonly shared?: string;
+  /** Temporary files where only a process with the checkout lock writes. */
+  readonly leftovers: readonly string[];
+}
+
+/** A file younger than this may belong to a process that lives: caches, and the claim of `workspace.toml`, take no lock. */
+const LEFT_MS = 3_600_000;
+
 /**
- * Removes temporary files that a killed process left below `.tether/` (formats §17). Call it with the checkout lock held;
- * files younger than an hour stay, since a claim of `workspace.toml` takes no lock.
+ * Removes temporary files that a killed process left below `.tether/` and beside the shared indexes (formats §17). Call it with
+ * the checkout lock held. What cannot be removed stays.
  */
-export async function sweepTemporary(paths: DatasetPaths, now: Date): Promise<void> {
-  for (const folder of [dirname(paths.workspace), paths.cache]) {
-    let entries: Deno.DirEntry[];
+export async function sweepTemporary(paths: DatasetPaths, now: Date, sweep: Sweep): Promise<void> {
+  await removeAll(sweep.leftovers);
+  await removeAll(await temporaryIn(paths.listings));
+  const old = [...await temporaryIn(dirname(paths.workspace)), ...await temporaryIn(paths.cache)];
+  const indexes = sweep.shared === undefined ? [] : await temporaryIn(sweep.shared);
+  // Beside those of git or jj, only names of tether's.
+  for (const path of [...old, ...indexes.filter((p) => basename(p).startsWith(".tether-"))]) {
     try {
-      if (!(await Deno.lstat(folder)).isDirectory) continue;
-      entries = await Array.fromAsync(Deno.readDir(folder));
+      const { mtime } = await Deno.lstat(path);
+      if (mtime && now.getTime() - mtime.getTime() > LEFT_MS) await removeIfThere(path);
     } catch {
-      // Nothing there, or nothing that can be read: nothing to sweep.
-      continue;
-    }
-    for (const entry of entries) {
-      if (!entry.isFile || !/^\..+\.tmp$/.test(entry.name)) continue;
-      const path = join(folder, entry.name);
-      const modified = (await Deno.stat(path)).mtime;
-      if (modified && now.getTime() - modified.getTime() > 3_600_000) await removeIfThere(path);
+      // Gone, or not ours to remove.
     }
   }
+}
+
+/** Returns the temporary files in a folder; none where it is not there, a link, or cannot be read. */
+async function temporaryIn(folder: string): Promise<string[]> {
+  try {
+    if (!(await Deno.lstat(folder)).isDirectory) return [];
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    return entries.filter((e) => e.isFile && isTemporary(e.name)).map((e) => join(folder, e.name));
+  } catch {
+    return [];
+  }
+}
+
+async function removeAll(files: readonly string[]): Promise<void> {
+  for (const file of files) await removeIfThere(file).catch(() => {});
 }

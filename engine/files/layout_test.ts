@@ -114,12 +114,22 @@ Deno.test("[L40] links in a clone lead nowhere", async (t) => {
 
 Deno.test("[formats 17] sweepTemporary() removes old leftovers only", async () => {
   await inTempDir(async (root) => {
-    const old = [".tether/.workspace.toml.tmp", ".tether/cache/.a.toml.1a2b3c4d.tmp"];
-    const kept = [".tether/cache/file-hashes.json", ".tether/cache/.young.tmp", ".tether/notes.tmp"];
-    await plant(root, Object.fromEntries([...old, ...kept].map((path) => [path, ""])));
+    const old = [
+      ".tether/.workspace.toml.tmp",
+      ".tether/cache/.a.toml.1a2b3c4d.tmp",
+      "shared/.tether-pinned.jsonl.1a2b3c4d.tmp",
+    ];
+    // Where nobody writes without the lock, what is there is left over, however young.
+    const beside = [".tether/objects/.b.toml.1a2b3c4d.tmp", ".tether/listings/.c.jsonl.1a2b3c4d.tmp"];
+    const others = [".tether/notes.tmp", "shared/.somebody.tmp"];
+    const kept = [".tether/cache/file-hashes.json", ".tether/cache/.young.tmp", ...others];
+    await plant(root, Object.fromEntries([...old, ...beside, ...kept].map((path) => [path, ""])));
     const past = new Date(Date.now() - 7_200_000);
-    for (const path of [...old, ".tether/notes.tmp"]) await Deno.utime(join(root, path), past, past);
-    await sweepTemporary(datasetPaths(root), new Date());
+    for (const path of [...old, ...others]) await Deno.utime(join(root, path), past, past);
+    await sweepTemporary(datasetPaths(root), new Date(), {
+      shared: join(root, "shared"),
+      leftovers: [join(root, ".tether/objects/.b.toml.1a2b3c4d.tmp")],
+    });
     assert.deepEqual(await filesBelow(root), kept.sort());
   });
 });

@@ -11,7 +11,7 @@ import { checkKey, keyProblem, manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
 import { Fields } from "./_fields.ts";
-import { readText, removeIfThere, syncFolder, writeAtomic } from "./atomic.ts";
+import { isTemporary, readText, removeIfThere, syncFolder, writeAtomic } from "./atomic.ts";
 import { readPolicy } from "./config.ts";
 import { datasetPaths, makeFolder } from "./layout.ts";
 import { isTable, MAX_TOML_BYTES, readsBackAs, readToml, type TomlTable, writeToml } from "./toml.ts";
@@ -143,9 +143,16 @@ export class ManifestStore {
   /** Paths of keys whose file does not lie where the key says. */
   readonly #paths = new Map<string, string>();
 
+  #leftovers: readonly string[] = [];
+
   constructor(root: string, options: { readonly now?: () => Date } = {}) {
     this.#root = root;
     this.#now = options.now ?? (() => new Date());
+  }
+
+  /** Temporary files among the manifests, as they were last read: a process died before it could rename them (formats §17). */
+  get leftovers(): readonly string[] {
+    return this.#leftovers.map((path) => join(this.#root, path));
   }
 
   /**
@@ -295,6 +302,7 @@ export class ManifestStore {
    */
   async #files(): Promise<string[]> {
     const found: string[] = [];
+    const leftovers: string[] = [];
     const visit = async (folder: string): Promise<void> => {
       let entries: Deno.DirEntry[];
       try {
@@ -311,10 +319,12 @@ export class ManifestStore {
         const path = `${folder}/${entry.name}`;
         const before = found.length;
         if (entry.isDirectory) await visit(path);
+        if (entry.isFile && isTemporary(entry.name)) leftovers.push(path);
         if (entry.name.endsWith(".toml") && found.length === before) found.push(path);
       }
     };
     await visit(".tether/objects");
+    this.#leftovers = leftovers;
     return found;
   }
 }

@@ -8,6 +8,7 @@
 import { join } from "node:path";
 import type { Context } from "../context.ts";
 import { DATASET_VERSION } from "../files/config.ts";
+import { sweepTemporary } from "../files/layout.ts";
 import { acquireLock } from "../files/lock.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { redact } from "../model/redact.ts";
@@ -45,6 +46,10 @@ export function withLocks<T>(ctx: Context, options: LockOptions, fn: () => Promi
       })
       : undefined;
     await ctx.refresh();
+    await sweepTemporary(ctx.paths, ctx.env.now(), {
+      leftovers: ctx.manifests.leftovers,
+      ...(options.repository ? { shared } : {}),
+    });
     requireFormat(ctx, options.command);
     return await fn();
   });

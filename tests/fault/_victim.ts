@@ -1,7 +1,7 @@
 /**
  * One command of a dataset, in a process that kills itself at a boundary between two writes, as a power cut would.
  *
- * Arguments: the dataset's root, the call as JSON, and the boundary; without a boundary the command runs to its end and every
+ * Arguments: the dataset's root, the call as JSON, and the boundary, or `rename` and the name of a file; without a boundary the command runs to its end and every
  * boundary it passes is printed. A refusal ends with its own exit code.
  *
  * @module
@@ -21,6 +21,16 @@ const env = {
     else if (step === deadly) Deno.kill(Deno.pid, "SIGKILL");
   },
 };
+
+// Between a temporary file and its rename, where no boundary is.
+const target = deadly?.match(/^rename (.*)$/)?.[1];
+if (target !== undefined) {
+  const { rename } = Deno;
+  Deno.rename = async (from, to) => {
+    if (String(to).endsWith(`/${target}`)) Deno.kill(Deno.pid, "SIGKILL");
+    await rename(from, to);
+  };
+}
 
 const what = JSON.parse(call) as Call;
 await using dataset = await Dataset.open(root, { env, allowOlder: what.command === "upgrade" });

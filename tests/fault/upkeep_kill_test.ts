@@ -183,3 +183,51 @@ Deno.test("[L37, commands 5.18] recover passes no boundary: it writes nothing", 
   assert.deepEqual(await passed(s, { command: "recover" }), []);
   assert.equal(await Deno.readTextFile(`${s.root}/.tether/ops.jsonl`), before);
 });
+
+Deno.test("[formats 17] a process that died before a rename leaves a file that the next command which writes removes", async (t) => {
+  await using s = await scene(["code"]);
+  const shared = `${s.root}/.git`;
+  const temporary = async (folder: string): Promise<string[]> => {
+    const entries = await Array.fromAsync(Deno.readDir(folder));
+    return entries.filter((e) => /^\..*\.tmp$/.test(e.name)).map((e) => `${folder}/${e.name}`);
+  };
+  const set: Call = { command: "set", policy: { pin: "record" } };
+  await t.step("in the cache, once it is old enough to be nobody's", async () => {
+    await killed(s, set, "rename code.toml");
+    const [file = ""] = await temporary(`${s.root}/.tether/cache`);
+    assert.match(file, /\/\.code\.toml\.[0-9a-f]{8}\.tmp$/);
+    await s.with((ds) => ds.setPolicy("all", { file: "immutable" }));
+    assert.deepEqual(await temporary(`${s.root}/.tether/cache`), [file]);
+    const past = new Date(Date.now() - 7_200_000);
+    await Deno.utime(file, past, past);
+    await s.with((ds) => ds.status());
+    assert.deepEqual(await temporary(`${s.root}/.tether/cache`), [file], "what reads removes nothing");
+    await s.with((ds) => ds.setPolicy("all", { file: "versioned" }));
+    assert.deepEqual(await temporary(`${s.root}/.tether/cache`), []);
+  });
+  await t.step("among the manifests, before a commit can take it in", async () => {
+    await Deno.remove(`${s.root}/.tether/cache`, { recursive: true });
+    await Deno.symlink(s.repo.outer, `${s.root}/.tether/cache`);
+    await killed(s, set, "rename code.toml");
+    assert.equal((await temporary(`${s.root}/.tether/objects`)).length, 1);
+    await s.with((ds) => ds.commit({ message: "Second" }));
+    assert.deepEqual(await temporary(`${s.root}/.tether/objects`), []);
+    assert.deepEqual(
+      (await s.repo.git(["ls-files", ".tether/objects"])).split("\n"),
+      [".tether/objects/code.toml"],
+    );
+    await Deno.remove(`${s.root}/.tether/cache`);
+  });
+  await t.step("beside the indexes that checkouts share", async () => {
+    await s.write();
+    const { vcsCommit } = await s.with((ds) => ds.commit({ message: "Third" }));
+    await s.repo.git(["reset", "--quiet", "--hard", `${vcsCommit}~1`]);
+    await killed(s, { command: "gc", options: {} }, "rename tether-pinned.jsonl");
+    const [file = ""] = await temporary(shared);
+    const past = new Date(Date.now() - 7_200_000);
+    await Deno.utime(file, past, past);
+    await s.with((ds) => ds.gc({ dryRun: false }));
+    assert.deepEqual(await temporary(shared), []);
+    await assertNothingOpen(s);
+  });
+});
