@@ -280,7 +280,7 @@ Deno.test("[backends 3.3] promote() brings a clean checkout along and refuses on
   await fails(backend.promote({ path }, { on: "ref", ref: REF }), "ref-conflict", /commits that .* does not have/);
 });
 
-Deno.test("[backends 3.3] merge() makes a commit of both sides, or names the files and changes nothing", async (t) => {
+Deno.test("[backends 3.3, DIV-12] merge() makes a commit of both sides, or names the files and changes nothing", async (t) => {
   for (const place of ["here", "nowhere"] as const) {
     await t.step(`base ${place}`, async () => {
       await using repo = await tempRepo({ files: { "a b.txt": "1\n", "ü": "1\n" } });

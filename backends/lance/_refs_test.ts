@@ -22,7 +22,7 @@ async function put(table: Table, key: string, text: string): Promise<void> {
   await table.storage.put(key, new TextEncoder().encode(text));
 }
 
-Deno.test("[backends 3.5] refs are written as Lance writes them", async () => {
+Deno.test("[backends 3.5, 5] refs are written as Lance writes them", async () => {
   await using table = await emptyTable();
   const now = new Date("2026-11-30T03:33:26.120Z");
   assert.ok(await createTag(table, { name: "tether.0a1b2c3d.x", branch: "main", version: 7n, manifestSize: 459, now }));

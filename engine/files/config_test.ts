@@ -45,7 +45,7 @@ Deno.test("[formats 4] parseConfig() has a default for everything but the id", (
   });
 });
 
-Deno.test("[formats 4] [formats 16] [L42] parseConfig() refuses what it must, naming the place", async (t) => {
+Deno.test("[formats 4, commands 2.2] [formats 16] [L42] parseConfig() refuses what it must, naming the place", async (t) => {
   const cases: [string, string, string, RegExp][] = [
     ["a newer version", MINIMAL.replace("5", "6"), "version-newer", /version 6, this tether reads version 5/],
     ["an older version", MINIMAL.replace("5", "4"), "version-older", /version 4, this tether reads version 5/],

@@ -18,7 +18,7 @@ async function refuses(l: Lab, args: readonly string[], error: RegExp): Promise<
   assert.equal(await l.repo.git(["rev-parse", "HEAD"]), before);
 }
 
-Deno.test("[commands 3.1, 8.7] a reviewed commit: dry run, saved plan, apply", async () => {
+Deno.test("[commands 3.1, 8.7, Δ22] a reviewed commit: dry run, saved plan, apply", async () => {
   await using l = await ahead();
   const before = await l.repo.git(["rev-parse", "HEAD"]);
   const dry = await l.ok(["commit", "-m", "Load", "--dry-run"]);

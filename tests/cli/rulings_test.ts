@@ -41,7 +41,7 @@ Deno.test("[Δ28, Δ11, L43] drop tells all it did and did not do, and ends with
   assert.equal(await gitOf(l, "branch", "--list", ref), "");
 });
 
-Deno.test("[Δ32] states are printed as name=value, in JSON's words", async () => {
+Deno.test("[commands 9, Δ32] states are printed as name=value, in JSON's words", async () => {
   const { l } = await onFeature();
   await using _ = l;
   const out = await l.ok(["promote"]);

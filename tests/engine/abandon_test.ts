@@ -20,7 +20,7 @@ const manifestsIn = (files: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(files).filter(([name]) => name.startsWith(".tether/objects/")));
 
 onBoth(
-  "[commands 5.21] abandon takes a commit out, later manifests stay byte for byte, its pin is freed",
+  "[commands 5.21, Δ34] abandon takes a commit out, later manifests stay byte for byte, its pin is freed",
   async (t) => {
     const [, second = "", third = ""] = await threeStates(t);
     const before = await t.filesOf(third);

@@ -25,7 +25,7 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.lstat(path).then(() => true, () => false);
 }
 
-onBoth("[commands 5.20, 8.5] forget-workspace retires a checkout and keeps its branches", async (t) => {
+onBoth("[commands 5.20, 8.5, Δ41] forget-workspace retires a checkout and keeps its branches", async (t) => {
   const { root, id, ref } = await second(t);
   await assert.rejects(t.with((ds) => ds.drop("b", { dryRun: false })), /held by/);
   const plan = await t.with((ds) => ds.plan.forgetWorkspace(id.slice(0, 8)));

@@ -25,7 +25,7 @@ async function verbs(t: TempDataset, options = {}): Promise<string[]> {
   return plan.actions.map((a) => `${a.op} ${a.target}`);
 }
 
-Deno.test("[L02, commands 5.23] gc counts every ref of every kind; only what nothing reaches is released", async () => {
+Deno.test("[L02, Δ21, commands 5.23] gc counts every ref of every kind; only what nothing reaches is released", async () => {
   const { t, second } = await twice();
   await using _ = t;
   await t.repo.git(["branch", "keep"]);
@@ -36,6 +36,10 @@ Deno.test("[L02, commands 5.23] gc counts every ref of every kind; only what not
   assert.deepEqual(await verbs(t), []);
   await t.repo.git(["tag", "-d", "v2"]);
   assert.deepEqual(await verbs(t), [`unpin ${second}`]);
+  const kinds = (await t.with((ds) => ds.plan.gc())).preconditions.map((p) => p.kind);
+  for (const required of ["workspace_id", "history_digest"]) {
+    assert.ok(kinds.includes(required), `${required} in ${kinds}`);
+  }
   assert.equal(tags(t).length, 2);
   const report = await t.with((ds) => ds.gc({ dryRun: false }));
   assert.deepEqual(report.unpinned, { memory: [second.replace("tether.", "")] });

@@ -4,7 +4,7 @@ import { CapabilityError, ConfigError, PinDriftError, StateGoneError, TetherErro
 import { REAL_ENV } from "../../engine/env.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
-Deno.test("[commands 5.11, Δ27] open hands out where the object stands, and says so in JSON", async (test) => {
+Deno.test("[commands 2.1, 5.11, Δ27] open hands out where the object stands, and says so in JSON", async (test) => {
   await using t = await tempDataset();
   await t.addMemory("a");
   await t.with((ds) => ds.commit({ message: "first" }));

@@ -120,7 +120,7 @@ const SOME: readonly (readonly string[])[] = [
   ["gc", "--no-dry-run"],
 ];
 
-Deno.test("[L42, Δ17] a dataset that cannot be opened is refused by every command, with a way out and nothing changed", async (t) => {
+Deno.test("[L42, Δ17, commands 6] a dataset that cannot be opened is refused by every command, with a way out and nothing changed", async (t) => {
   await using l = await ready();
   for (const [what, [breakIt, message]] of Object.entries(FATAL)) {
     await t.step(what, async () => {

@@ -6,7 +6,7 @@ import { KINDS, type Opened, readOpened, type Store } from "./_stores.ts";
 
 for (const [maker, other] of DIRECTIONS) {
   Deno.test(
-    `[backends 8] [formats 20] every kind: ${other.name} works on what ${maker.name} made`,
+    `[C30] [backends 8] [formats 20] every kind: ${other.name} works on what ${maker.name} made`,
     OPTIONS,
     async (t) => {
       await using l = await lab(maker, { kinds: KINDS });
