@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { faults, mendAll, registerFlaky } from "../helpers/flaky_memory.ts";
 import { appendLanceRows, createLanceTable } from "../helpers/lance_data.ts";
 import { namedStore } from "../../backends/memory/store.ts";
+import { writeArray } from "../helpers/icechunk_data.ts";
 import { commitTo, git, gitStore, icechunkStore, scores, walk, writeScores } from "./_walk.ts";
 
 registerFlaky();
@@ -125,22 +126,41 @@ walk("[commands 8.11] preview environment per pull request, on branches that are
   assert.ok(!branches().includes(ref));
 });
 
-walk("[commands 8.12] throwaway store", async ({ t, ok, branch, beside }) => {
+walk("[commands 8.12] throwaway store", async ({ t, ok, branch, beside }, test) => {
   await t.commitFiles("base", { "code.txt": "1\n" });
   await ok("commit -m Baseline");
   const there = (path: string): Promise<boolean> => Deno.lstat(path).then(() => true, () => false);
-  for (const stranger of [false, true]) {
-    await ok("new -b probe");
-    const store = beside(`scratch-${stranger}`);
-    await ok(`add probe/code ${store} --kind git --create`);
-    const ref = await branch("probe/code");
-    await commitTo(store, ref, "work");
-    await ok("commit -m Probe");
-    if (stranger) await git(store, "update-ref", "refs/heads/theirs", ref);
-    const shown = await ok("drop probe --delete-stores");
-    assert.match(shown, stranger ? /keep-store/ : /delete-store/);
-    assert.match(await ok("drop probe --delete-stores --no-dry-run"), /dropped probe/);
-    assert.equal(await there(store), stranger, "deleted only if nothing else is in it");
+  const write = {
+    git: (store: string, ref: string) => commitTo(store, ref, "work"),
+    icechunk: (store: string, ref: string) => writeArray(store, ref, { name: "probe", values: [1] }),
+  };
+  for (const [kind, stranger] of [["git", false], ["git", true], ["icechunk", false]] as const) {
+    await test.step(`${kind}, ${stranger ? "with something of others in it" : "with nothing else in it"}`, async () => {
+      const trunk = await t.line("main");
+      await ok("new -b probe");
+      const store = beside(`scratch-${kind}-${stranger}`);
+      await ok(`add probe/emb ${store} --kind ${kind} --create`);
+      assert.ok(await there(store));
+      const ref = await branch("probe/emb");
+      assert.match(ref, /^tether\.ws\.[0-9a-f]{8}\.probe$/);
+      await write[kind](store, ref);
+      await ok("commit -m Probe");
+      // Upstream of a store is not the dataset's, whoever made it.
+      if (stranger) await write[kind](store, "main");
+      const shown = await ok("drop probe --delete-stores");
+      const verbs = [...new Set([...shown.matchAll(/^ {2,}([a-z]+-[a-z-]+|unpin) {2}/gm)].map(([, verb]) => verb))];
+      assert.deepEqual(verbs.slice(0, 3), ["leave-bookmark", "abandon-commit", "delete-bookmark"]);
+      assert.deepEqual(
+        verbs.slice(3).sort(),
+        [stranger ? "keep-store" : "delete-store", "delete-branch", "unpin"].sort(),
+      );
+      if (!stranger) assert.equal(verbs.at(-1), "delete-store");
+      assert.match(await ok("drop probe --delete-stores --no-dry-run"), /dropped probe/);
+      assert.equal(await there(store), stranger, "deleted only if nothing else is in it");
+      assert.deepEqual(await t.line("main"), trunk);
+      assert.doesNotMatch(await ok("status"), /probe/);
+      assert.equal((await ok("gc --prune-bookmarks --delete-stores")).includes("keep-store"), stranger);
+    });
   }
 });
 

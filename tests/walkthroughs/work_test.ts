@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createDelta } from "../helpers/delta_data.ts";
 import { appendLanceRows, createLanceTable } from "../helpers/lance_data.ts";
 import { commitTo, git, gitStore, icechunkStore, scores, walk, writeScores } from "./_walk.ts";
 
@@ -147,11 +148,19 @@ walk("[commands 8.6] nightly trailing of upstream, and drift", async ({ t, ok, e
   await Deno.writeTextFile(beside("plate1/a.csv"), "1\n");
   await ok(`add code ${code} --kind git`);
   await ok(`add raw/plate1 ${beside("plate1")} --kind file`);
+  const table = await createDelta(beside("calls.delta"));
+  await ok(`add calls ${table.path} --kind delta`);
   await ok("commit -m Baseline");
   await ok("new main");
   const sha = await commitTo(code, "main", "two");
-  assert.match(await ok("status --snapshot"), /modified {2}code/);
-  assert.match(await ok("pull"), /pulled code/);
+  await table.append([1]);
+  const moved = await ok("status --snapshot");
+  assert.match(moved, /modified {2}code/);
+  assert.match(moved, /behind {2}calls/);
+  const pulled = await ok("pull");
+  assert.match(pulled, /pulled code/);
+  assert.match(pulled, /pulled calls/);
+  assert.match(await ok("status --snapshot"), /clean {2}calls/);
   assert.equal((await git(code, "tag", "--points-at", sha)).split("\n").length, 1);
   await Deno.writeTextFile(beside("plate1/a.csv"), "2\n");
   assert.match(await ends(1, "status --snapshot"), /error {2}raw\/plate1/);
