@@ -281,7 +281,7 @@ for (const [depth, edited] of [[1, true], [2, false]] as const) {
     assert.equal(await t.read(".tether/objects/a.toml"), manifest);
     assert.equal(await t.repo.jj(["log", "--no-graph", "-r", "conflicts()", "-T", "commit_id"]), "");
     if (edited) assert.equal(await Deno.readTextFile(`${t.root}/notes.txt`), "mine");
-    const verified = await t.with((ds) => ds.verify({ allHistory: true }));
+    const verified = await t.with(async (ds) => await ds.verify({ allHistory: true }));
     assert.ok(verified.ok && new Set(verified.entries.map((e) => e.label)).size >= ids.length);
     await t.with((ds) => ds.abandon([ids[1] ?? ""]));
     assert.equal(await t.read(".tether/objects/a.toml"), manifest, "and it can be done again");
