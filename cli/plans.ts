@@ -9,6 +9,7 @@ import { ConfigError, messageOf, TetherError } from "../engine/model/errors.ts";
 import { Plan, type PlanCommand } from "../engine/plan/plan.ts";
 import type { Report } from "../engine/reports/report.ts";
 import type { Context } from "./context.ts";
+import { requirePlanTarget } from "./plan_target.ts";
 import { lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -22,7 +23,7 @@ export interface PlanFlags {
 /** The three ways to run a command that has plans. */
 export interface PlannedCommand<R extends Report> {
   readonly command: PlanCommand;
-  readonly dataset: Pick<Dataset, "persistent">;
+  readonly dataset: Pick<Dataset, "persistent" | "root" | "vcs">;
   /** Plans and applies under one lock. */
   run(): Promise<R>;
   /** Plans only. */
@@ -46,6 +47,7 @@ export async function runPlanned<R extends Report>(
     context.show(await planned.apply(plan) as R, planned.view);
   } else if (flags.plan !== undefined) {
     requireDurable(planned.dataset, flags.plan);
+    await requirePlanTarget(planned.dataset, flags.plan);
     const plan = await planned.plan();
     await savePlan(flags.plan, plan);
     showPlan(context, plan);

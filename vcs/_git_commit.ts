@@ -73,9 +73,9 @@ export async function commitPaths(
   }
   try {
     if (present.length > 0) {
-      // New files are only announced: the commit takes content and removals from the working tree itself, so that one which
+      // A sparse checkout may leave their folder out: it is the dataset's all the same. New files are only announced: the commit takes content and removals from the working tree itself, so that one which
       // fails leaves nothing staged, even where there is no room to unstage it (L37).
-      const announce = ["add", "--intent-to-add", "--ignore-removal", ...FROM_STDIN];
+      const announce = ["add", "--sparse", "--intent-to-add", "--ignore-removal", ...FROM_STDIN];
       await git.run(["--literal-pathspecs", ...announce], { doing, stdin: nulEnded(present), writes: true });
     }
     await git.run(["--literal-pathspecs", "commit", "--quiet", "-m", request.message, ...FROM_STDIN], {

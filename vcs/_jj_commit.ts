@@ -108,11 +108,17 @@ async function requireCommittable(
   const now = await trees.idsAt(before.id, paths);
   const left = (await workingFiles(root, paths)).find((path) => !now.has(path));
   if (left !== undefined) {
-    throw new VcsError(`Cannot ${DOING}: jj leaves "${left}" out, as an ignore rule or its size tells it to`, {
-      code: "ignored",
-      hints: [`jj file track --include-ignored ${shellQuote(`root:${jjString(left)}`)}`],
-      details: { path: left },
-    });
+    throw new VcsError(
+      `Cannot ${DOING}: jj leaves "${left}" out, as an ignore rule, its size or a sparse workspace tells it to`,
+      {
+        code: "ignored",
+        hints: [
+          `jj file track --include-ignored ${shellQuote(`root:${jjString(left)}`)}`,
+          `Or, in a sparse workspace: jj sparse set --add ${shellQuote(left)}`,
+        ],
+        details: { path: left },
+      },
+    );
   }
   const [parent, ...others] = before.parents;
   // A merge is a change of its own.

@@ -41,8 +41,16 @@ export interface DirtyRequest {
   readonly workingCopy: string;
 }
 
-/** Returns the files that differ from the base: changed, removed and new ones, but none that is ignored. */
-export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest): Promise<string[]> {
+/** The files that differ from the base. */
+export interface DirtyFiles {
+  /** Changed and new ones, but none that is ignored. */
+  readonly changed: readonly string[];
+  /** Those that are not there. */
+  readonly removed: readonly string[];
+}
+
+/** Returns the files that differ from the base. */
+export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest): Promise<DirtyFiles> {
   const { root, paths, base } = request;
   const there = await workingFiles(root, paths);
   const committed = base === null ? new Map<string, string>() : await trees.idsAt(base, paths);
@@ -57,7 +65,8 @@ export async function dirtyFiles(trees: JjTrees, git: Git, request: DirtyRequest
   const removed = new Set(committed.keys());
   for (const path of there) removed.delete(path);
   const added = there.filter((path) => !committed.has(path));
-  return [...known.filter((_, i) => !same[i]), ...removed, ...await notIgnored(trees, git, added, request)];
+  const changed = [...known.filter((_, i) => !same[i]), ...await notIgnored(trees, git, added, request)];
+  return { changed, removed: [...removed] };
 }
 
 /** Returns what git stores of a file or link. */

@@ -198,6 +198,11 @@ export interface VcsAdapter extends AsyncDisposable {
    */
   tracked(paths: readonly string[], checkout?: string): Promise<readonly string[]>;
   /**
+   * Returns those of some tracked files that this checkout leaves out, being a sparse one. They are not removed: a commit keeps
+   * them.
+   */
+  leftOut(paths: readonly string[]): Promise<readonly string[]>;
+  /**
    * Returns the files at or below some paths that differ from the commit under the working copy: changed, staged, removed
    * and untracked ones, but none that is ignored, and none whose line ends or byte-order mark alone were converted (L15). A
    * later `commit` relies on it for files that are gone.

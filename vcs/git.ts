@@ -36,7 +36,7 @@ import {
   readHead,
   readRefs,
 } from "./_git_refs.ts";
-import { inIndex } from "./_git_tracked.ts";
+import { inIndex, skippedFiles } from "./_git_tracked.ts";
 import { absentAmong, readWorktrees, removalProblem, type Worktree } from "./_git_worktrees.ts";
 import { sameText } from "./_converted.ts";
 import { missingObject } from "./_missing.ts";
@@ -211,6 +211,10 @@ class GitAdapter implements VcsAdapter {
     if (first) return await trackedPaths(root, paths, { knows: (name) => inIndex(this.#reader, name) });
     await using reader = new GitObjectReader(this.#git.at(root));
     return await trackedPaths(root, paths, { knows: (name) => inIndex(reader, name) });
+  }
+
+  async leftOut(paths: readonly string[]): Promise<readonly string[]> {
+    return await skippedFiles(this.#git, paths);
   }
 
   async dirty(paths: readonly string[]): Promise<readonly string[]> {

@@ -201,11 +201,23 @@ class JjAdapter implements VcsAdapter {
     return await trackedPaths(root, paths, { knows: (name) => this.#trees.hasFile(commit, name) });
   }
 
+  async leftOut(paths: readonly string[]): Promise<readonly string[]> {
+    if (paths.length === 0) return [];
+    const { operation } = await this.#now();
+    const doing = "list what this sparse workspace has";
+    const listed = await this.#jj.read(["sparse", "list"], { doing, operation });
+    const patterns = listed.text().split("\n").filter((line) => line !== "");
+    const has = (path: string): boolean => patterns.some((p) => p === "." || path === p || path.startsWith(`${p}/`));
+    return paths.filter((path) => !has(path));
+  }
+
   async dirty(paths: readonly string[]): Promise<readonly string[]> {
     const workingCopy = await (await this.#now()).workingCopy();
     const base = commitUnder(workingCopy);
     const request = { root: this.location.root, paths, base, workingCopy: workingCopy.id };
-    return await dirtyFiles(this.#trees, this.#git, request);
+    const { changed, removed } = await dirtyFiles(this.#trees, this.#git, request);
+    const leftOut = new Set(await this.leftOut(removed));
+    return [...changed, ...removed.filter((path) => !leftOut.has(path))];
   }
 
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {

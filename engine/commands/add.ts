@@ -16,6 +16,7 @@ import { checkNewKey, derivedKey, windowsProblem } from "../model/keys.ts";
 import { type Locator, locatorText, type ObjectManifest, type Policy } from "../model/manifest.ts";
 import { editManifests } from "../plan/edit.ts";
 import { withLocks } from "../plan/operation.ts";
+import { hiddenKeys, showCommand } from "./removed.ts";
 import type { AddReport } from "../reports/registering.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import { absoluteLocator } from "./locators.ts";
@@ -88,6 +89,7 @@ export async function add(ctx: Context, options: AddOptions): Promise<AddReport>
     if (!create || !await isResumed(ctx, { key, kind: options.kind, locator })) {
       refuseTaken(ctx, { key, kind: options.kind, locator, derived });
       checkNewKey(key, [...ctx.objects.keys(), ...ctx.broken.map((b) => b.key)]);
+      await refuseHidden(ctx, key);
     }
     const object: ObjectManifest = {
       key,
@@ -248,6 +250,15 @@ function refuseTaken(
         ? `tether add KEY --kind ${kind} ${operands([locatorText(locator)])}`
         : `tether remove ${operands([key])}`,
     ],
+  });
+}
+
+/** Refuses a key that the last commit has in a manifest that a sparse checkout leaves out. */
+async function refuseHidden(ctx: Context, key: string): Promise<void> {
+  if (!(await hiddenKeys(ctx)).includes(key)) return;
+  throw new ConfigError(`Cannot register "${key}": the last commit has it, and this sparse checkout leaves it out`, {
+    code: "exists",
+    hints: [showCommand(ctx)],
   });
 }
 

@@ -12,13 +12,22 @@ import type { RunningOp } from "../files/journal.ts";
 import { Aside } from "../files/aside.ts";
 import { usableCache } from "../files/layout.ts";
 import { removeListing, writeListing } from "../files/listings.ts";
+import { parseManifest } from "../files/manifests.ts";
 import { Mutex } from "../io/pool.ts";
 import { redact } from "../model/redact.ts";
 import { operands } from "../io/shell.ts";
-import { asError, messageOf, MultiObjectError, PermissionDeniedError, TetherError, VcsError } from "../model/errors.ts";
+import {
+  asError,
+  ConfigError,
+  messageOf,
+  MultiObjectError,
+  PermissionDeniedError,
+  TetherError,
+  VcsError,
+} from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestPath } from "../model/keys.ts";
-import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
+import { canonicalManifest, type ObjectManifest, type Pin, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
 import type { Action } from "../plan/plan.ts";
 import { seedPinnedIndex } from "../checkouts.ts";
@@ -183,22 +192,38 @@ export class CommitSteps {
     this.trouble ??= await this.#missingFromCommit(this.vcsCommit);
   }
 
-  /** A dataset folder the VCS ignores gives a commit without manifests: the pins are kept, and it is said. */
+  /**
+   * A dataset folder the VCS ignores gives a commit without manifests, a hook or a filter one with others: the pins are kept,
+   * and it is said.
+   */
   async #missingFromCommit(commit: string): Promise<Error | undefined> {
-    const { rel } = this.#ctx.vcs.location;
-    const inCommit = await this.#ctx.vcs.manifestsAt(commit);
-    const missing = this.#input.selection.objects
-      .map((o) => (rel === "." ? "" : `${rel}/`) + manifestPath(o.key))
-      .filter((path) => !inCommit.has(path));
-    if (missing.length === 0) return undefined;
+    const ctx = this.#ctx;
+    const { rel } = ctx.vcs.location;
+    const inCommit = await ctx.vcs.manifestsAt(commit);
+    const missing: string[] = [];
+    const altered: string[] = [];
+    for (const { key } of this.#input.selection.objects) {
+      const path = (rel === "." ? "" : `${rel}/`) + manifestPath(key);
+      const bytes = inCommit.get(path);
+      if (bytes === undefined) missing.push(path);
+      else if (!saysTheSame(bytes, ctx.object(key))) altered.push(path);
+    }
+    const [first = altered[0]] = missing;
+    if (first === undefined) return undefined;
+    const count = missing.length + altered.length;
     return new VcsError(
-      `Cannot find ${missing.length} manifest(s) in commit ${commit.slice(0, 12)}, such as "${
-        missing[0]
-      }": an ignore rule may cover them`,
+      missing.length > 0
+        ? `Cannot find ${count} manifest(s) in commit ${commit.slice(0, 12)}, such as "${first}": ` +
+          "an ignore rule may cover them, or a hook takes them out"
+        : `Cannot find what was recorded in commit ${commit.slice(0, 12)}: ${count} manifest(s) differ there, ` +
+          `such as "${first}": a hook or a filter may change them`,
       {
         code: "incomplete-commit",
-        hints: [`git check-ignore -v ${operands(missing.slice(0, 1))}`],
-        details: { commit, missing },
+        hints: missing.length > 0 ? [`git check-ignore -v ${operands([first])}`] : [
+          `git check-attr filter ${operands([first])}`,
+          "Mend the hook or the filter, then: tether commit -m MESSAGE",
+        ],
+        details: { commit, missing, altered },
       },
     );
   }
@@ -261,4 +286,14 @@ export class CommitSteps {
 
 function fail(key: string): never {
   throw new TetherError(`Cannot pin "${key}": no pin is planned for it`);
+}
+
+/** Tells whether bytes of a commit are a manifest, by meaning (L15). */
+function saysTheSame(bytes: Uint8Array, object: ObjectManifest): boolean {
+  try {
+    return canonicalManifest(parseManifest(new TextDecoder().decode(bytes), object.key)) === canonicalManifest(object);
+  } catch (error) {
+    if (error instanceof ConfigError) return false;
+    throw error;
+  }
 }

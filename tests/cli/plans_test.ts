@@ -97,3 +97,45 @@ Deno.test("[commands 5.20] forget-workspace: shown, saved, applied to the checko
   const main = await l.json(["forget-workspace"]) as Record<string, unknown>;
   assert.deepEqual([main["vcs"], main["failed"]], [null, {}]);
 });
+
+Deno.test("[commands 3.1] --plan writes over another plan, and over nothing else", async (t) => {
+  await using l = await ahead();
+  const { path } = l.repo;
+  await Deno.writeTextFile(`${path}/notes.txt`, "mine");
+  await Deno.writeTextFile(`${path}/data.json`, '{"command": "mine"}');
+  await Deno.symlink("tether.toml", `${path}/link.json`);
+  await Deno.symlink(".tether", `${path}/folder`);
+  const taken = [
+    "tether.toml",
+    ".tether/objects/code.toml",
+    ".tether/workspace.toml",
+    ".tether/ops.jsonl",
+    ".tether/new.json",
+    ".git/config",
+    ".git/new.json",
+    "../" + path.split("/").at(-1) + "/./tether.toml",
+    "link.json",
+    "folder/new.json",
+    "notes.txt",
+    "data.json",
+    "../code/README",
+  ];
+  await Deno.writeTextFile(`${path}/../code/README`, "mine");
+  for (const target of taken) {
+    await t.step(target, async () => {
+      const text = async (): Promise<string | undefined> => {
+        try {
+          return await Deno.readTextFile(`${path}/${target}`);
+        } catch {
+          return undefined;
+        }
+      };
+      const before = await text();
+      for (const command of [["commit", "-m", "x"], ["new", "-b", "b"]]) {
+        await refuses(l, [...command, "--plan", target], /^error: Cannot write the plan to ".*\nhint: Name a new file/);
+      }
+      assert.equal(await text(), before);
+    });
+  }
+  for (const target of ["p.json", "p.json", "../p.json", "/dev/null"]) await l.ok(["new", "-b", "b", "--plan", target]);
+});
