@@ -232,15 +232,23 @@ async function textOrEmpty(path: string): Promise<string> {
   }
 }
 
+/** What tether keeps in a checkout and git ignores; not the secrets, which somebody typed in. */
+const OF_A_CHECKOUT = /(^|\/)\.tether\/(cache(\/.*)?|lock|ops\.jsonl|workspace\.toml)$/;
+
 /**
- * Returns why git would not remove a linked worktree: it does so only while nothing in it would be lost (git-worktree, "remove").
- * `git` runs at the worktree.
+ * Returns why a linked worktree must not be removed. git does so only while nothing in it would be lost (git-worktree, "remove"),
+ * but counts nothing that it ignores: there data may lie that exists nowhere else. What tether keeps in a checkout of its own
+ * may go. `git` runs at the worktree.
  */
 export async function removalProblem(git: Git, gitDir: string | undefined): Promise<string | undefined> {
   if (gitDir !== undefined && await exists(join(gitDir, "locked"))) return "the worktree is locked";
   const status = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--ignore-submodules=none"];
-  const [first = ""] = (await git.run(status, { doing: "find the changed files" })).text().split("\0");
-  if (first !== "") return `it holds changes, such as in "${first.slice(3)}"`;
+  const asked = [...status, "--untracked-files=all", "--ignored=matching"];
+  const files = (await git.run(asked, { doing: "find the changed files" })).text().split("\0").filter((l) => l !== "");
+  const changed = files.find((line) => !line.startsWith("!! "));
+  if (changed !== undefined) return `it holds changes, such as in "${changed.slice(3)}"`;
+  const ignored = files.map((line) => line.slice(3)).find((path) => !OF_A_CHECKOUT.test(path));
+  if (ignored !== undefined) return `it holds what git ignores and would delete, such as "${ignored}"`;
   const index = await git.run(["ls-files", "--stage", "-z"], { doing: "list the files git tracks" });
   return index.text().split("\0").some((line) => line.startsWith("160000 ")) ? "it holds a submodule" : undefined;
 }

@@ -189,7 +189,10 @@ export async function requireForgettable(ctx: Context, plan: Plan): Promise<Reti
   if (problem === undefined) return retiree;
   throw new VcsError(`Cannot remove the worktree at "${checkout.root}": ${problem}`, {
     code: "dirty",
-    hints: [`git -C ${shellQuote(checkout.root)} status`],
+    hints: [
+      `git -C ${shellQuote(checkout.root)} status --ignored`,
+      "Move what is needed elsewhere, delete the rest, and run this again",
+    ],
   });
 }
 

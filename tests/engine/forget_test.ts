@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { namedStore } from "../../backends/memory/store.ts";
 import type { ForgetReport } from "../../engine/commands/forget.ts";
 import { Dataset } from "../../engine/dataset.ts";
-import { ConfigError, StalePlanError, TetherError } from "../../engine/model/errors.ts";
+import { ConfigError, messageOf, StalePlanError, TetherError } from "../../engine/model/errors.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { tempDataset } from "../helpers/dataset.ts";
@@ -71,6 +72,21 @@ Deno.test("[Δ13, Δ20] git: unknown ids, changes in the way, plans that were ed
     await assert.rejects(t.with((ds) => ds.forgetWorkspace(id)), TetherError);
     assert.ok(await exists(`${other}/.tether/workspace.toml`));
     await Deno.remove(`${other}/new.txt`);
+  });
+  await test.step("what git ignores and would delete is in the way too, but for tether's own files", async () => {
+    await t.repo.write(".git/info/exclude", "data/\n*.pyc\n");
+    for (const path of ["data/precious", "x/y.pyc", ".tether/secrets.toml"]) {
+      const file = `${other}/${path}`;
+      await Deno.mkdir(dirname(file), { recursive: true });
+      await Deno.writeTextFile(file, "[objects]\n");
+      await assert.rejects(t.with((ds) => ds.forgetWorkspace(id)), (error) => {
+        assert.match(messageOf(error), /it holds what git ignores and would delete, such as/);
+        return true;
+      });
+      assert.ok(await exists(file));
+      await Deno.remove(file);
+      if (path.startsWith("data/")) await Deno.remove(dirname(file));
+    }
   });
   await test.step("a link in place of its folder leads nowhere", async () => {
     const away = `${t.repo.outer}/away`;

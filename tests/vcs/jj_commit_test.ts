@@ -112,7 +112,10 @@ test("a file that jj ignores fails the commit by its name, and nothing is commit
     assert.ok(error instanceof VcsError);
     assert.equal(error.code, "ignored");
     assert.match(error.message, /"\.tether\/objects\/b\.toml"/);
-    assert.deepEqual(error.hints, [`jj file track --include-ignored 'root:".tether/objects/b.toml"'`]);
+    assert.deepEqual(error.hints, [
+      `jj file track --include-ignored 'root:".tether/objects/b.toml"'`,
+      "Or, in a sparse workspace: jj sparse set --add .tether/objects/b.toml",
+    ]);
     return true;
   });
   assert.equal(await repo.id("main"), base);
