@@ -134,7 +134,7 @@ walk("[commands 8.12] throwaway store", async ({ t, ok, branch, beside }, test) 
     git: (store: string, ref: string) => commitTo(store, ref, "work"),
     icechunk: (store: string, ref: string) => writeArray(store, ref, { name: "probe", values: [1] }),
   };
-  for (const [kind, stranger] of [["git", false], ["git", true], ["icechunk", false]] as const) {
+  for (const [kind, stranger] of [["git", false], ["icechunk", false], ["git", true]] as const) {
     await test.step(`${kind}, ${stranger ? "with something of others in it" : "with nothing else in it"}`, async () => {
       const trunk = await t.line("main");
       await ok("new -b probe");
