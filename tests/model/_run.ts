@@ -5,6 +5,7 @@
  */
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import fc from "fast-check";
 import type { Dataset } from "../../engine/dataset.ts";
 import { TetherError } from "../../engine/model/errors.ts";
@@ -12,7 +13,7 @@ import type { UndoReport } from "../../engine/reports/moving.ts";
 import { type Numbers, pick } from "./_numbers.ts";
 import { broken, type Step } from "./_rules.ts";
 import { lookAtJj } from "./_jj.ts";
-import { look, type Sight, workspaceOf } from "./_sight.ts";
+import { look, readText, type Sight, workspaceOf } from "./_sight.ts";
 import type { Refs } from "./_stores.ts";
 import { COMMANDS, type Saved } from "./_tether.ts";
 import { brokenUndo, type Done, operationsIn } from "./_undo.ts";
@@ -161,6 +162,8 @@ async function refsOf(world: World): Promise<Map<string, Refs>> {
 
 /** Whatever happened, the dataset can be read; and a command that worked brought about what it should. */
 async function stillReads(root: string, judge: (dataset: Dataset) => string[] = () => []): Promise<string[]> {
+  // The user may have gone to where there is no dataset yet.
+  if (await readText(join(root, "tether.toml")) === "") return [];
   return await inDataset(root, async (ds) => {
     await ds.status();
     await ds.verify();
