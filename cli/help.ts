@@ -20,15 +20,15 @@ export interface CommandHelp {
   readonly more?: () => Promise<readonly string[]>;
 }
 
-const CHECKOUT = "--allow-read --allow-env --allow-run=git";
+const CHECKOUT = "--allow-read --allow-env --allow-run=git (in a jj repository --allow-run=git,jj)";
 
 /** What a command of each class needs, as one sentence and flags. */
 const PERMISSIONS: Readonly<Record<Reach, string>> = {
   "nothing": "none.",
-  "checkout": `${CHECKOUT} (or jj in place of git). No store is contacted, nothing but caches is written.`,
-  "checkout-write": `${CHECKOUT} --allow-write=<checkout> (or jj in place of git). No store is contacted.`,
+  "checkout": `${CHECKOUT}. No store is contacted, nothing but caches is written.`,
+  "checkout-write": `${CHECKOUT} --allow-write=<checkout>. No store is contacted.`,
   "registering":
-    `${CHECKOUT} --allow-write=<checkout> (or jj in place of git). No store is contacted but by --pick and --create, which need what "tether permissions --access lifecycle" prints for such objects.`,
+    `${CHECKOUT} --allow-write=<checkout>. No store is contacted but by --pick and --create, which need what "tether permissions --access lifecycle" prints for such objects.`,
   "stores":
     `${CHECKOUT} --allow-write=<checkout>, and what "tether permissions" prints for the objects. Stores are only read.`,
   "stores-write":

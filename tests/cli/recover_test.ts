@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { lab } from "./_tether.ts";
 
-Deno.test("[commands 5.18, 8.13] recover prints what stores hold and the commands that take it back", async () => {
+Deno.test("[commands 5.18, 8.13, formats 14.3] recover prints what stores hold and the commands that take it back", async () => {
   await using l = await lab({ init: true });
   await l.ok(["add", "code", l.beside("code"), "--kind", "git"]);
   await l.ok(["commit", "-m", "first"]);

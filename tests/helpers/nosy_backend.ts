@@ -81,6 +81,7 @@ const nosyStatics: BackendStatics = {
   capabilities: new Set(["fingerprint"]),
   maturity: "experimental",
   volatileKeys: new Set(["ref"]),
+  stateForms: [{ content: "text", big: "whole" }, { home: "text?" }],
   localPathKeys: ["path"],
   localPathPrefixes: [],
   uriKeys: ["path"],
