@@ -5,9 +5,10 @@
  */
 
 import type { Context } from "../context.ts";
-import { type DatasetTree, DatasetTrees } from "../history/dataset_trees.ts";
-import { readHistory } from "../history/references.ts";
+import { type DatasetTree, DatasetTrees, type TreeFile } from "../history/dataset_trees.ts";
+import { type History, readHistory } from "../history/references.ts";
 import { compareCodePoints } from "../model/json.ts";
+import { keyOfPath } from "../model/keys.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import type { CallOptions } from "../reports/report.ts";
 import { pickSignal } from "./snapshot.ts";
@@ -42,25 +43,42 @@ export interface CommitObjects {
 /** One object as one commit records it. */
 export interface HistoricObject {
   readonly commit: string;
+  /** Its manifest's path from the VCS root, with `/`. */
+  readonly path: string;
   readonly manifest: ObjectManifest;
+}
+
+/** A manifest of one commit that says nothing: what was recorded there is not known. */
+export interface UnknownObject {
+  readonly commit: string;
+  readonly path: string;
+  /** The key its path stands for. */
+  readonly key: string;
+  readonly reason: string;
 }
 
 /** All of them, newest commit first, and what could not be read. */
 export interface HistoricObjects {
   readonly objects: readonly HistoricObject[];
+  readonly unknown: readonly UnknownObject[];
+  /** A sentence for each distinct manifest that could not be read. */
   readonly warnings: readonly string[];
 }
 
 /** Reads what every commit records of this dataset. Each blob is parsed once, each tree is listed once. */
 export async function historyObjects(ctx: Context, options: CallOptions = {}): Promise<HistoricObjects> {
-  const reader = await HistoryReader.read(ctx, options);
+  const reader = await HistoryReader.open(ctx, options);
   const objects: HistoricObject[] = [];
+  const unknown: UnknownObject[] = [];
   for await (const { commit, datasets } of reader.commits()) {
     for (const dataset of datasets) {
-      for (const manifest of await reader.manifests(dataset)) objects.push({ commit, manifest });
+      for (const { path, manifest, reason } of await reader.read(dataset)) {
+        if (manifest) objects.push({ commit, path, manifest });
+        else unknown.push({ commit, path, key: keyOfPath(path), reason });
+      }
     }
   }
-  return { objects, warnings: reader.warnings.map((text) => `Not checked: ${text}`) };
+  return { objects, unknown, warnings: reader.warnings.map((text) => `Not checked: ${text}`) };
 }
 
 /**
@@ -76,30 +94,35 @@ export async function* commitObjects(
 ): AsyncGenerator<CommitObjects> {
   await ctx.refresh();
   const only = options.revs && new Set(await Promise.all(options.revs.map((rev) => ctx.vcs.resolve(rev))));
-  const reader = await HistoryReader.read(ctx, { ...options, ...(only ? { select: (id) => only.has(id) } : {}) });
+  const reader = await HistoryReader.open(ctx, { ...options, ...(only ? { select: (id) => only.has(id) } : {}) });
   for (const warning of reader.warnings) ctx.warn(`Left out: ${warning}`);
   for await (const { commit, datasets } of reader.commits()) {
     const dataset = datasets.find((d) => d.root === ctx.vcs.location.rel) ?? datasets[0];
     if (!dataset) continue;
-    const manifests = await reader.manifests(dataset);
+    const manifests = (await reader.read(dataset)).flatMap(({ manifest }) => manifest ?? []);
     manifests.sort((a, b) => compareCodePoints(a.key, b.key));
     yield { commit, objects: new Map(manifests.map((m) => [m.key, m])) };
   }
 }
 
+/** What a manifest's file holds. */
+type Content =
+  | { readonly manifest: ObjectManifest; readonly reason?: never }
+  | { readonly manifest?: never; readonly reason: string };
+
 /** The manifests of some commits, each distinct one read once before. */
 class HistoryReader {
   readonly warnings: readonly string[];
   readonly #ctx: Context;
-  readonly #history: Awaited<ReturnType<typeof readHistory>>;
-  readonly #byBlob: ReadonlyMap<string, ObjectManifest>;
+  readonly #history: History;
+  readonly #byBlob: ReadonlyMap<string, Content>;
   readonly #trees: DatasetTrees;
-  readonly #blobsOf = new Map<string, Promise<readonly string[]>>();
+  readonly #filesOf = new Map<string, Promise<readonly TreeFile[]>>();
 
   private constructor(
     ctx: Context,
-    history: Awaited<ReturnType<typeof readHistory>>,
-    read: { readonly byBlob: ReadonlyMap<string, ObjectManifest>; readonly warnings: readonly string[] },
+    history: History,
+    read: { readonly byBlob: ReadonlyMap<string, Content>; readonly warnings: readonly string[] },
   ) {
     this.#ctx = ctx;
     this.#history = history;
@@ -108,7 +131,7 @@ class HistoryReader {
     this.#trees = new DatasetTrees(ctx.vcs.objects());
   }
 
-  static async read(
+  static async open(
     ctx: Context,
     options: { readonly select?: (commit: string) => boolean } & CallOptions,
   ): Promise<HistoryReader> {
@@ -118,14 +141,20 @@ class HistoryReader {
       ...pickSignal(options),
       ...(options.onProgress ? { onProgress: options.onProgress } : {}),
     });
-    const byBlob = new Map<string, ObjectManifest>();
+    const byBlob = new Map<string, Content>();
     const warnings: string[] = [];
     for await (const batch of history.manifests()) {
       for (const found of batch.filter(({ own }) => own)) {
+        if (found.type === "manifest") {
+          byBlob.set(found.blob, { manifest: found.manifest });
+          continue;
+        }
         const where = `"${found.path}" at ${found.commit.slice(0, 12)}`;
-        if (found.type === "manifest") byBlob.set(found.blob, found.manifest);
-        else if (found.type === "broken") warnings.push(`${where} does not parse: ${found.error.message}`);
-        else warnings.push(`${where} cannot be read: ${found.reason}`);
+        const reason = found.type === "broken" ? found.error.message : `Cannot read ${where}: ${found.reason}`;
+        byBlob.set(found.blob, { reason });
+        warnings.push(
+          found.type === "broken" ? `${where} does not parse: ${reason}` : `${where} cannot be read: ${found.reason}`,
+        );
       }
     }
     return new HistoryReader(ctx, history, { byBlob, warnings });
@@ -142,13 +171,14 @@ class HistoryReader {
     }
   }
 
-  /** Returns the manifests of one of these places. */
-  async manifests(dataset: DatasetTree): Promise<ObjectManifest[]> {
-    let blobs = this.#blobsOf.get(dataset.objects);
-    if (!blobs) {
-      const files = this.#trees.manifests(dataset);
-      this.#blobsOf.set(dataset.objects, blobs = files.then((f) => f.map(({ blob }) => blob)));
-    }
-    return (await blobs).flatMap((blob) => this.#byBlob.get(blob) ?? []);
+  /** Returns what the manifests of one of these places hold. */
+  async read(dataset: DatasetTree): Promise<({ readonly path: string } & Content)[]> {
+    const place = `${dataset.objects} ${dataset.root}`;
+    let files = this.#filesOf.get(place);
+    if (!files) this.#filesOf.set(place, files = this.#trees.manifests(dataset));
+    return (await files).map(({ path, blob }) => ({
+      path,
+      ...this.#byBlob.get(blob) ?? { reason: `Cannot read "${path}": it was not in the history that was read` },
+    }));
   }
 }

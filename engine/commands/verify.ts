@@ -80,7 +80,9 @@ interface Subject {
 /** Checks recorded states. A store that cannot be asked makes `unknown`, never `missing`. */
 export async function verify(ctx: Context, options: VerifyOptions = {}): Promise<VerifyReport> {
   const warnings: string[] = [];
-  const subjects = options.allHistory ? await inHistory(ctx, options, warnings) : await atOne(ctx, options);
+  const { subjects, unreadable } = options.allHistory
+    ? await inHistory(ctx, options, warnings)
+    : await atOne(ctx, options);
   const { known, unknown: strange, observed } = await sorted(ctx, subjects);
   if (strange.length > 0) {
     const kinds = [...new Set(strange.map((s) => `"${s.object.kind}"`))].join(", ");
@@ -105,7 +107,7 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
     status: "unknown",
     message: `this tether does not have kind "${object.kind}"`,
   })));
-  entries.push(...unreadable(ctx, options));
+  entries.push(...unreadable);
   if (!options.allHistory) entries.sort((a, b) => compareCodePoints(a.label, b.label));
   const deep = options.deep === true;
   const ok = entries.every((e) => e.status === "ok" || (options.allowUnknown === true && e.status === "unknown"));
@@ -154,35 +156,50 @@ async function sorted(ctx: Context, subjects: readonly Subject[]): Promise<Sorte
   return result;
 }
 
-/** Manifests of the working tree that do not parse: what they recorded is not known to hold. */
-function unreadable(ctx: Context, options: VerifyOptions): VerifyEntry[] {
-  if (options.rev !== undefined || options.allHistory) return [];
-  const chosen = new Set(selectKeys(options.keys, ctx.keys()));
-  return ctx.broken.filter((b) => chosen.has(b.key)).map((b) => ({
-    label: b.key,
-    status: "unknown",
-    message: b.error.message,
-  }));
+/** What is to be checked, and what manifests that cannot be used recorded: that is not known to hold. */
+interface Found {
+  readonly subjects: readonly Subject[];
+  readonly unreadable: readonly VerifyEntry[];
 }
 
-async function atOne(ctx: Context, options: VerifyOptions): Promise<Subject[]> {
-  const objects = options.rev === undefined ? ctx.objects : await manifestsAt(ctx, options.rev);
-  const universe = options.rev === undefined ? ctx.keys() : objects.keys();
-  return selectKeys(options.keys, universe).flatMap((key) => {
-    const object = objects.get(key);
-    return object?.state ? [{ label: key, object }] : [];
-  });
+async function atOne(ctx: Context, options: VerifyOptions): Promise<Found> {
+  const working = options.rev === undefined;
+  const objects = working ? ctx.objects : await manifestsAt(ctx, options.rev);
+  const keys = selectKeys(options.keys, working ? ctx.keys() : objects.keys());
+  const chosen = new Set(keys);
+  const broken = working ? ctx.broken.filter((b) => chosen.has(b.key)) : [];
+  return {
+    subjects: keys.flatMap((key) => {
+      const object = objects.get(key);
+      return object?.state ? [{ label: key, object }] : [];
+    }),
+    unreadable: broken.map(({ key, error }) => ({ label: key, status: "unknown", message: error.message })),
+  };
 }
 
-async function inHistory(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Subject[]> {
+async function inHistory(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Found> {
   const completeness = await ctx.vcs.completeness();
   if (!completeness.complete) warnings.push(`Partial: ${completeness.reason}`);
-  const history = await historyObjects(ctx, options);
-  warnings.push(...history.warnings);
-  const keys = new Set(selectKeys(options.keys, new Set(history.objects.map((o) => o.manifest.key))));
-  return history.objects
-    .filter((o) => keys.has(o.manifest.key) && o.manifest.state)
-    .map((o) => ({ label: `${o.commit.slice(0, 12)}:${o.manifest.key}`, object: o.manifest }));
+  const { objects, unknown } = await historyObjects(ctx, options);
+  const keys = new Set(selectKeys(options.keys, [...objects.map((o) => o.manifest.key), ...unknown.map((u) => u.key)]));
+  const used = new Set<string>();
+  // A commit may hold one key twice: in a copy of the dataset, or in two manifests. Neither may hide the other.
+  const label = (commit: string, { key, path }: { readonly key: string; readonly path: string }): string => {
+    const short = `${commit.slice(0, 12)}:${key}`;
+    const free = used.has(short) ? `${commit.slice(0, 12)}:${path}` : short;
+    used.add(free);
+    return free;
+  };
+  return {
+    subjects: objects
+      .filter(({ manifest }) => keys.has(manifest.key) && manifest.state)
+      .map(({ commit, path, manifest }) => ({ label: label(commit, { key: manifest.key, path }), object: manifest })),
+    unreadable: unknown.filter((u) => keys.has(u.key)).map((u) => ({
+      label: label(u.commit, u),
+      status: "unknown",
+      message: u.reason,
+    })),
+  };
 }
 
 /** Asks each distinct (store, state, pin) once; shallow pins of one namespace with one listing where the kind can. */

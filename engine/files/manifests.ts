@@ -7,7 +7,7 @@
 import { dirname, join } from "node:path";
 import { ConfigError, messageOf } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
-import { checkKey, keyProblem, manifestPath } from "../model/keys.ts";
+import { checkKey, keyOfPath, keyProblem, manifestPath } from "../model/keys.ts";
 import type { ObjectManifest, Pin } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
 import { Fields } from "./_fields.ts";
@@ -331,7 +331,7 @@ export class ManifestStore {
 
 function brokenManifest(path: string, error: ConfigError, pinIds: readonly string[]): BrokenManifest {
   return {
-    key: path.slice(".tether/objects/".length, -".toml".length),
+    key: keyOfPath(path),
     path,
     error,
     conflicted: error.code === "conflicted",

@@ -118,6 +118,13 @@ export function manifestPath(key: string): string {
   return `.tether/objects/${key}.toml`;
 }
 
+/** Returns the key that a manifest's path stands for, wherever its dataset lies. The key inside the file may be another. */
+export function keyOfPath(path: string): string {
+  const folder = ".tether/objects/";
+  const at = path.startsWith(folder) ? 0 : path.indexOf(`/${folder}`) + 1;
+  return path.slice(at + folder.length, -".toml".length);
+}
+
 /**
  * Resolves selectors against a universe of keys: a key in full, or everything below `prefix/`. None selects all.
  * The result is sorted and has no duplicates.

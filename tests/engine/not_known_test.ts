@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { VerifyOptions } from "../../engine/commands/verify.ts";
 import { TetherError } from "../../engine/model/errors.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
@@ -70,6 +71,56 @@ Deno.test("[lessons, commands 5.12] a kind this build lacks is unknown, not ok a
     const read = (await t.with((ds) => ds.status({ snapshot: true }))).objects.find((o) => o.key === "old");
     assert.equal(read?.state, "error");
   });
+});
+
+Deno.test("[L03, commands 5.12] a manifest of history that cannot be used is unknown, not ok and not left out", async (test) => {
+  const broken: Readonly<Record<string, (whole: string) => string>> = {
+    "no TOML": () => "garbage ===",
+    "no kind": () => 'key = "x/b"\n',
+    conflicted: (whole) => `<<<<<<< ours\n${whole}=======\n${whole}>>>>>>> theirs\n`,
+    "too large": () => `# ${"x".repeat(5 * 1024 * 1024)}\n`,
+  };
+  for (const [name, text] of Object.entries(broken)) {
+    await test.step(name, async () => {
+      await using t = await tempDataset({ at: "data" });
+      await t.addMemory("a", "x/b");
+      const first = (await t.with((ds) => ds.commit({ message: "first" }))).vcsCommit ?? "";
+      const whole = await t.read(".tether/objects/x/b.toml");
+      const bad: string[] = [];
+      for (const other of ["one", "two"]) {
+        bad.push(await t.repo.commit("bad", { "data/.tether/objects/x/b.toml": text(whole), other }));
+      }
+      await t.repo.commit("mended", { "data/.tether/objects/x/b.toml": whole });
+      const report = await t.with(async (ds) => await ds.verify({ allHistory: true }));
+      const labels = (status: string) => report.entries.filter((e) => e.status === status).map((e) => e.label).sort();
+      assert.deepEqual(labels("unknown"), bad.map((commit) => `${commit.slice(0, 12)}:x/b`).sort());
+      assert.ok(labels("ok").includes(`${first.slice(0, 12)}:x/b`));
+      assert.match(report.entries.find((e) => e.status === "unknown")?.message ?? "", /^Cannot .*x\/b\.toml/);
+      assert.equal(report.ok, false);
+      assert.ok(labels("unknown").every((label) => label in (report.toJSON() as object)));
+      const of = (options: VerifyOptions) =>
+        t.with(async (ds) => (await ds.verify({ ...options, allHistory: true })).ok);
+      assert.equal(await of({ keys: ["a"] }), true, "it is none of the others' business");
+      assert.equal(await of({ keys: ["x/"] }), false);
+      assert.equal(await of({ allowUnknown: true }), true);
+    });
+  }
+});
+
+Deno.test("[commands 5.12] verify of all history answers for every copy of a key that a commit holds", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  const first = (await t.with((ds) => ds.commit({ message: "first" }))).vcsCommit ?? "";
+  const copy = await t.repo.commit("copied", {
+    "copy/tether.toml": await t.read("tether.toml"),
+    "copy/.tether/objects/a.toml": await t.read(".tether/objects/a.toml"),
+  });
+  const { entries } = await t.with(async (ds) => await ds.verify({ allHistory: true }));
+  const short = copy.slice(0, 12);
+  assert.deepEqual(
+    entries.map((e) => e.label).sort(),
+    [`${first.slice(0, 12)}:a`, `${short}:a`, `${short}:copy/.tether/objects/a.toml`].sort(),
+  );
 });
 
 Deno.test("[lessons, commands 5.12] verify of all history counts the observed states it leaves out", async () => {
