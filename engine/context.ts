@@ -146,7 +146,7 @@ export class Context implements AsyncDisposable {
   }
 
   /**
-   * Refuses while manifests do not parse: what they say of their objects is not known.
+   * Refuses while manifests cannot be used: what they say of their objects is not known.
    *
    * @throws {ConfigError} naming each.
    */
@@ -155,7 +155,7 @@ export class Context implements AsyncDisposable {
     if (!first) return;
     if (rest.length === 0) throw first.error;
     const list = this.broken.map((b) => b.path).join(", ");
-    throw new ConfigError(`Cannot go on while ${this.broken.length} manifests do not parse: ${list}`, {
+    throw new ConfigError(`Cannot go on while ${this.broken.length} manifests cannot be used: ${list}`, {
       code: "manifest",
       hints: ["tether status"],
     });

@@ -15,7 +15,7 @@ import { ConfigError } from "./model/errors.ts";
  * Returns the manifests a revision records, by key.
  *
  * @throws {VcsError} if the revision does not resolve.
- * @throws {ConfigError} naming the first manifest that does not parse.
+ * @throws {ConfigError} naming the first manifest that does not parse, or has the key of another.
  */
 export async function manifestsAt(ctx: Context, rev: string): Promise<ReadonlyMap<string, ObjectManifest>> {
   return await manifestsOf(ctx, await ctx.vcs.resolve(rev));
@@ -24,13 +24,23 @@ export async function manifestsAt(ctx: Context, rev: string): Promise<ReadonlyMa
 /** As {@link manifestsAt}, for a commit id. The dataset may have lain elsewhere in the repository then. */
 export async function manifestsOf(ctx: Context, commit: string): Promise<ReadonlyMap<string, ObjectManifest>> {
   const decoder = new TextDecoder();
-  const found: ObjectManifest[] = [];
+  const found = new Map<string, { readonly path: string; readonly manifest: ObjectManifest }>();
   const root = await datasetRootAt(ctx.vcs, commit, ctx.config.datasetId);
   for (const [path, bytes] of await ctx.vcs.manifestsAt(commit, root)) {
-    found.push(parseManifest(decoder.decode(bytes), `${path} at ${commit.slice(0, 12)}`));
+    const name = `${path} at ${commit.slice(0, 12)}`;
+    const manifest = parseManifest(decoder.decode(bytes), name);
+    const { key } = manifest;
+    const other = found.get(key);
+    if (other) {
+      throw new ConfigError(`Cannot use "${name}": it has the same key "${key}" as "${other.path}"`, {
+        code: "duplicate-key",
+        hints: ["Commit the dataset without one of the two files; that revision itself stays as it is"],
+        details: { file: path, others: [other.path], key },
+      });
+    }
+    found.set(key, { path, manifest });
   }
-  found.sort((a, b) => compareCodePoints(a.key, b.key));
-  return new Map(found.map((m) => [m.key, m]));
+  return new Map([...found].sort(([a], [b]) => compareCodePoints(a, b)).map(([key, { manifest }]) => [key, manifest]));
 }
 
 /** Returns one object as a revision records it. @throws {ConfigError} if it is not there. */

@@ -173,7 +173,7 @@ export async function recover(
     // With a store unseen, advice could be wrong.
     steps: complete ? await recoverySteps(ctx, base) : [],
     complete,
-    warnings: [...ctx.warnings, ...ctx.broken.map((b) => `Not looked at: "${b.path}" does not parse`)],
+    warnings: [...ctx.warnings, ...ctx.broken.map((b) => `Not looked at: "${b.path}" cannot be used`)],
   };
   return withJson(data, () => ({
     dataset_id: data.datasetId,

@@ -12,10 +12,16 @@ import type { RemoveReport } from "../reports/registering.ts";
 import { withoutKey } from "./add.ts";
 import { pickSignal } from "./snapshot.ts";
 
-/** Removes an object's manifest, also one that does not parse. */
+/**
+ * Removes an object's manifest, also one that does not parse.
+ *
+ * @throws {ConfigError} if another manifest has the key too: the object would still be there.
+ */
 export function remove(ctx: Context, key: string, options: CallOptions = {}): Promise<RemoveReport> {
   return withLocks(ctx, { command: "remove", repository: false, ...pickSignal(options) }, async () => {
-    if (!ctx.broken.some((b) => b.key === key)) ctx.object(key);
+    const broken = ctx.broken.find((b) => b.key === key);
+    if (!broken) ctx.object(key);
+    if (broken?.error.details["key"] === key) throw broken.error;
     await editManifests(ctx, { command: "remove", keys: [key], result: { key } }, async () => {
       // What a full disk would refuse comes first, the deletion last.
       await ctx.saveWorkspace(withoutKey(ctx, key, { workingRef: false }));

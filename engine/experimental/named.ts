@@ -30,7 +30,7 @@ export class Namers {
   /** Returns the manifest that needs a store, or why that cannot be told; `undefined` when none does. */
   async of(backend: ObjectBackend, locator: Locator): Promise<string | undefined> {
     const { unparsed, stores, places } = this.#references;
-    if (unparsed.length > 0) return `it cannot be told what "${unparsed[0]}" names, which does not parse`;
+    if (unparsed.length > 0) return `it cannot be told what "${unparsed[0]}" names, which cannot be used`;
     const identity = canonical(backend.identity(locator));
     const known = stores.get(storeOf(backend, locator));
     if (known) return `"${known.key}" names it`;

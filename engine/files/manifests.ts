@@ -156,14 +156,15 @@ export class ManifestStore {
   }
 
   /**
-   * Reads every manifest. Of two files with one key the last by path counts, as for other tools; the first is broken.
+   * Reads every manifest. Of two files with one key neither counts: other tools take the last by path, and nobody can tell
+   * which was meant. One of them stands for the key, so that it is never taken for removed.
    *
    * @throws {ConfigError} if a folder cannot be listed: an answer that left something out must not exist.
    */
   async read(): Promise<ManifestSet> {
     const files = await this.#files();
     const results = await mapLimit(files, READS_AT_ONCE, (path) => this.#readFile(path));
-    const objects = new Map<string, ObjectManifest>();
+    const usable = new Map<string, ObjectManifest>();
     const broken: BrokenManifest[] = [];
     this.#paths.clear();
     for (const [index, result] of results.entries()) {
@@ -173,10 +174,15 @@ export class ManifestStore {
         broken.push(result);
         continue;
       }
-      const other = objects.get(result.key);
-      if (other) broken.push(this.#shadowed(other, path));
-      objects.set(result.key, result);
-      this.#paths.set(result.key, path);
+      usable.set(path, result);
+    }
+    const objects = new Map<string, ObjectManifest>();
+    for (const [key, files] of Map.groupBy(usable, ([, manifest]) => manifest.key)) {
+      const [path, manifest] = files.find(([path]) => path === manifestPath(key)) ?? files.at(-1) ?? [];
+      if (path === undefined || manifest === undefined) continue;
+      this.#paths.set(key, path);
+      if (files.length === 1) objects.set(key, manifest);
+      else broken.push(...files.map(([file, { pin }]) => duplicate(file, { key, files, pin, stands: file === path })));
     }
     const known = new Set(files);
     for (const path of this.#cache.keys()) if (!known.has(path)) this.#cache.delete(path);
@@ -251,16 +257,6 @@ export class ManifestStore {
     return this.#paths.get(key) ?? manifestPath(key);
   }
 
-  #shadowed(manifest: ObjectManifest, by: string): BrokenManifest {
-    const path = this.#pathOf(manifest.key);
-    const error = new ConfigError(`Cannot use "${path}": it has the same key "${manifest.key}" as "${by}"`, {
-      code: "duplicate-key",
-      hints: ["Remove one of the two files"],
-      details: { file: path, other: by, key: manifest.key },
-    });
-    return brokenManifest(path, error, manifest.pin ? [manifest.pin.id] : []);
-  }
-
   async #readFile(path: string): Promise<ObjectManifest | BrokenManifest | undefined> {
     const stamp = await this.#stamp(path);
     const cached = this.#cache.get(path);
@@ -327,6 +323,29 @@ export class ManifestStore {
     this.#leftovers = leftovers;
     return found;
   }
+}
+
+interface Duplicate {
+  readonly key: string;
+  readonly files: readonly (readonly [string, ObjectManifest])[];
+  readonly pin: Pin | null;
+  /** Whether this file is the one that is listed under the key. */
+  readonly stands: boolean;
+}
+
+/** Describes one of several files with the same key. */
+function duplicate(path: string, { key, files, pin, stands }: Duplicate): BrokenManifest {
+  const others = files.map(([other]) => other).filter((other) => other !== path);
+  const error = new ConfigError(
+    `Cannot use "${path}": it has the same key "${key}" as ${others.map((other) => `"${other}"`).join(", ")}`,
+    {
+      code: "duplicate-key",
+      hints: [`Keep one of ${[path, ...others].map((file) => `"${file}"`).join(", ")} and delete the rest`],
+      details: { file: path, others, key },
+    },
+  );
+  const broken = brokenManifest(path, error, pin ? [pin.id] : []);
+  return stands ? { ...broken, key } : broken;
 }
 
 function brokenManifest(path: string, error: ConfigError, pinIds: readonly string[]): BrokenManifest {

@@ -174,7 +174,7 @@ export class References {
   addBroken(broken: { readonly pinIds: readonly string[]; readonly path: string }): void {
     for (const id of broken.pinIds) this.pinIds.add(id);
     this.unparsed.push(broken.path);
-    this.notes.push(`"${broken.path}" does not parse: its pins count as referenced`);
+    this.notes.push(`"${broken.path}" cannot be used: its pins count as referenced`);
   }
 
   /** Returns the store of a locator; `undefined` for a kind this tether does not have. */

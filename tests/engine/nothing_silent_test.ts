@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Dataset } from "../../engine/dataset.ts";
 import { ConfigError } from "../../engine/model/errors.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
@@ -114,6 +115,68 @@ Deno.test("[lessons, Δ33] commit names what it did not look at, and the way to 
       const report = await t.with((ds) => ds.commit({ message: "second" }));
       assert.deepEqual([Object.keys(report.pinned), report.notRead, report.hints], [["a"], ["raw"], hints]);
       assert.deepEqual((report.toJSON() as { not_read: unknown }).not_read, ["raw"]);
+    });
+  }
+});
+
+Deno.test("[L42, formats 5] of two manifests with one key neither counts, and every answer says so", async (test) => {
+  const places: Readonly<Record<string, readonly [rename: string | null, copy: string, listed: string[]]>> = {
+    "a copy after the original": [null, "dup", ["c", "dup"]],
+    "a copy before the original": [null, "a", ["a", "c"]],
+    "a copy below": [null, "c/copy", ["c", "c/copy"]],
+    "two files that neither of them is where the key says": ["x", "y", ["c", "x"]],
+  };
+  const isDuplicate = (error: unknown): boolean => {
+    assert.ok(error instanceof ConfigError);
+    assert.equal(error.code, "duplicate-key");
+    assert.match(error.message, /it has the same key "c" as "/);
+    return true;
+  };
+  for (const [name, [rename, copy, listed]] of Object.entries(places)) {
+    await test.step(name, async () => {
+      await using t = await tempDataset();
+      await t.addMemory("b", "c");
+      await t.with((ds) => ds.commit({ message: "first" }));
+      const file = (key: string): string => `${t.root}/.tether/objects/${key}.toml`;
+      await Deno.mkdir(file(copy).replace(/\/[^/]*$/, ""), { recursive: true });
+      await Deno.copyFile(file("c"), file(copy));
+      if (rename !== null) await Deno.rename(file("c"), file(rename));
+      const { objects } = await t.with((ds) => ds.status());
+      assert.deepEqual(
+        objects.map((o) => [o.key, o.state]),
+        [["b", "clean"], ...listed.map((key) => [key, "error"])].sort(([a = ""], [b = ""]) => a < b ? -1 : 1),
+      );
+      const { entries } = await t.with((ds) => ds.diff());
+      assert.deepEqual(
+        entries.filter((e) => e.change !== "unchanged").map((e) => [e.key, e.change]),
+        listed.map((key) => [key, "unknown"]),
+      );
+      assert.equal((await t.with(async (ds) => await ds.verify())).ok, false);
+      const calls: Readonly<Record<string, (ds: Dataset) => Promise<unknown>>> = {
+        snapshot: (ds) => ds.snapshot({ keys: ["c"] }),
+        commit: (ds) => ds.commit({ message: "x", keys: ["c"] }),
+        open: (ds) => ds.open("c", { readOnly: true }),
+        log: (ds) => ds.log("c"),
+        remove: (ds) => ds.remove("c"),
+      };
+      for (const [call, run] of Object.entries(calls)) await assert.rejects(t.with(run), isDuplicate, call);
+      await assert.rejects(t.with((ds) => ds.commit({ message: "x" })), ConfigError);
+
+      const bad = await t.repo.commit("both");
+      await assert.rejects(t.with((ds) => ds.diff(`${bad}~1`, bad)), isDuplicate);
+      await assert.rejects(t.with((ds) => ds.open("c", { rev: bad })), isDuplicate);
+
+      // The copy goes by the name that its path stands for.
+      await t.with((ds) => ds.remove(listed.find((key) => key !== "c") ?? ""));
+      assert.deepEqual((await t.with((ds) => ds.status())).objects.map((o) => [o.key, o.state]), [
+        ["b", "clean"],
+        ["c", "clean"],
+      ]);
+      if (rename !== null) return;
+      t.write("c");
+      await t.with((ds) => ds.commit({ message: "mended" }));
+      const mended = await t.with((ds) => ds.diff());
+      assert.deepEqual(mended.entries.map((e) => e.change), ["unchanged", "unchanged"]);
     });
   }
 });

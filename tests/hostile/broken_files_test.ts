@@ -195,14 +195,20 @@ Deno.test("[formats 19.2, L40] one manifest that cannot be used stops its own ob
         objects: { key: string; state: string; error: string | null }[];
       };
       const bad = objects.filter((o) => o.error !== null);
-      assert.deepEqual(bad.map((o) => o.key), ["other"]);
-      assert.match(bad[0]?.error ?? "", message);
+      // Nobody can tell which of two manifests with one key is meant.
+      const stopped = what === "the key of another" ? ["other", "plate"] : ["other"];
+      assert.deepEqual(bad.map((o) => o.key), stopped);
+      for (const { error } of bad) assert.match(error ?? "", message);
       assert.match((await inProcess(root, ["status"])).stderr, /\nhint: /);
       assert.equal((await inProcess(root, ["verify"])).code, 1);
       const compared = await inProcess(root, ["diff", "--json"]);
       const diff = JSON.parse(compared.stdout) as { key: string; change: string }[];
       const differing = diff.filter((e) => e.change !== "unchanged").map((e) => [e.key, e.change]);
-      assert.deepEqual([compared.code, differing], [1, [["other", "unknown"]]], "neither removed nor the same");
+      assert.deepEqual(
+        [compared.code, differing],
+        [1, stopped.map((key) => [key, "unknown"])],
+        "neither removed nor the same",
+      );
       for (
         const args of [["verify", "code"], ["open", "code", "--read-only"], ["log", "code"], ["status", "code"], ["gc"]]
       ) {
