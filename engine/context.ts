@@ -153,7 +153,9 @@ export class Context implements AsyncDisposable {
   requireWholeManifests(): void {
     const [first, ...rest] = this.broken;
     if (!first) return;
-    if (rest.length === 0) throw first.error;
+    const isTwin = ({ error }: BrokenManifest): boolean =>
+      error.code === "duplicate-key" && error.details["key"] === first.error.details["key"];
+    if (rest.every(isTwin)) throw first.error;
     const list = this.broken.map((b) => b.path).join(", ");
     throw new ConfigError(`Cannot go on while ${this.broken.length} manifests cannot be used: ${list}`, {
       code: "manifest",
