@@ -4,6 +4,7 @@
  * @module
  */
 
+import { checked, checkedList, checkedText } from "./arguments.ts";
 import { fromFileUrl } from "./io/file_url.ts";
 import type { Access } from "../backends/backend.ts";
 import type { VcsAdapter } from "../vcs/adapter.ts";
@@ -179,7 +180,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {VcsError} if no version control encloses it.
    */
   static async init(path: string | URL = ".", options: { datasetId?: string } & DatasetOptions = {}): Promise<Dataset> {
-    await initDataset(fromFileUrl(path), options);
+    await initDataset(fromFileUrl(path), checked("make a dataset", options));
     return await Dataset.open(path, options);
   }
 
@@ -193,7 +194,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {SandboxError} if the process was not granted what the object needs.
    */
   static async open(path: string | URL = ".", options: DatasetOptions = {}): Promise<Dataset> {
-    return new Dataset(await openContext(fromFileUrl(path), options));
+    return new Dataset(await openContext(fromFileUrl(path), checked("open the dataset", options)));
   }
 
   /** Returns the root of the dataset at or above a folder; `undefined` when there is none. */
@@ -243,7 +244,7 @@ export class Dataset implements AsyncDisposable {
 
   /** Tells where every object stands. Contacts no store unless a snapshot is asked for. */
   async status(options: StatusOptions = {}): Promise<StatusReport> {
-    return await status(this.#ctx, options);
+    return await status(this.#ctx, checked("read the status", options));
   }
 
   /**
@@ -252,12 +253,12 @@ export class Dataset implements AsyncDisposable {
    * @throws {MultiObjectError} naming each that could not be read, or that changed though it is immutable.
    */
   async snapshot(options: { keys?: readonly string[] } & CallOptions = {}): Promise<SnapshotReport> {
-    return await snapshot(this.#ctx, options);
+    return await snapshot(this.#ctx, checked("take a snapshot", options));
   }
 
   /** Checks that recorded states still hold. */
   verify(options: VerifyOptions = {}): VerifyRun {
-    const report = verify(this.#ctx, options);
+    const report = (async () => await verify(this.#ctx, checked("verify", options)))();
     return {
       then: (resolve, reject) => report.then(resolve, reject),
       async *[Symbol.asyncIterator]() {
@@ -272,7 +273,8 @@ export class Dataset implements AsyncDisposable {
     b?: string,
     options: { keys?: readonly string[]; content?: boolean } & CallOptions = {},
   ): Promise<DiffReport> {
-    return await diff(this.#ctx, { ...options, ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) });
+    const sides = { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b }) };
+    return await diff(this.#ctx, checked("compare", { ...checked("compare", options), ...sides }));
   }
 
   /**
@@ -281,7 +283,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {CapabilityError} if its kind keeps none.
    */
   async log(key: string, options: LogOptions = {}): Promise<LogReport> {
-    return await log(this.#ctx, key, options);
+    return await log(this.#ctx, checkedText("read a history", "key", key), checked("read a history", options));
   }
 
   /**
@@ -291,17 +293,18 @@ export class Dataset implements AsyncDisposable {
    * @throws {VcsError} if one of `revs` does not resolve.
    */
   commits(options: { revs?: readonly string[] } & CallOptions = {}): AsyncGenerator<CommitObjects> {
-    return commitObjects(this.#ctx, options);
+    return commitObjects(this.#ctx, checked("list the commits", options));
   }
 
   /** Reads the history of a store that need not be registered. */
   async logOf(kind: string, locator: Locator, options: LogOptions = {}): Promise<LogReport> {
-    return await logOf(this.#ctx, { kind, locator }, options);
+    const store = checked("read a history", { kind, locator }, ["kind", "locator"]);
+    return await logOf(this.#ctx, store, checked("read a history", options));
   }
 
   /** Lists what tether did in this checkout, newest first. */
   async ops(options: { limit?: number } = {}): Promise<OpsReport> {
-    return await ops(this.#ctx, options);
+    return await ops(this.#ctx, checked("list the operations", options));
   }
 
   /**
@@ -310,7 +313,11 @@ export class Dataset implements AsyncDisposable {
    * @throws {TetherError} if an id names no operation or several, or the commit of one is still there.
    */
   async acknowledge(ops: readonly string[], options: CallOptions = {}): Promise<void> {
-    await (await import("./commands/acknowledge.ts")).acknowledge(this.#ctx, ops, options);
+    await (await import("./commands/acknowledge.ts")).acknowledge(
+      this.#ctx,
+      checkedList("acknowledge operations", "ops", ops),
+      checked("acknowledge operations", options),
+    );
   }
 
   /**
@@ -321,23 +328,24 @@ export class Dataset implements AsyncDisposable {
    * @throws {CapabilityError} if a store is to be made that tether cannot make.
    */
   async add(options: AddOptions): Promise<AddReport> {
-    return await add(this.#ctx, options);
+    return await add(this.#ctx, checked("register an object", options, ["kind", "locator"]));
   }
 
   /** Makes a store, registers it and opens it. Experimental, as {@link AddOptions.create}. */
   async create(options: Omit<AddOptions, "create">): Promise<OpenedHandle> {
-    const { key } = await this.add({ ...options, create: true });
+    const { key } = await this.add({ ...checked("create a store", options), create: true });
     return await this.open(key, options.signal ? { signal: options.signal } : {});
   }
 
   /** Takes an object out of the dataset. Touches no store. */
   async remove(key: string): Promise<RemoveReport> {
-    return await remove(this.#ctx, key);
+    return await remove(this.#ctx, checkedText("remove an object", "key", key));
   }
 
   /** Changes the policy of objects; the next commit applies it. Contacts no store. */
   async setPolicy(keys: readonly string[] | "all", policy: Partial<Policy>): Promise<SetReport> {
-    return await setPolicy(this.#ctx, keys, policy);
+    const chosen = keys === "all" ? keys : checkedList("set a policy", "keys", keys);
+    return await setPolicy(this.#ctx, chosen, checked("set a policy", policy));
   }
 
   /**
@@ -348,7 +356,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {UnpinnedStateError} if `strict` is set and a state could not be read back.
    */
   async commit(options: CommitOptions): Promise<CommitReport> {
-    return await commit(this.#ctx, options);
+    return await commit(this.#ctx, checked("commit", options, ["message"]));
   }
 
   /**
@@ -358,12 +366,12 @@ export class Dataset implements AsyncDisposable {
    * @throws {MultiObjectError} if an object refuses, such as over writes that no commit recorded; then nothing is done.
    */
   async new(options: NewOptions = {}): Promise<NewReport> {
-    return await newBookmark(this.#ctx, options);
+    return await newBookmark(this.#ctx, checked("go to a bookmark", options));
   }
 
   /** Brings the bookmark up to what its stores hold now, and commits what moved. */
   async pull(options: PullOptions = {}): Promise<PullReport> {
-    return await (await import("./commands/pull.ts")).pull(this.#ctx, options);
+    return await (await import("./commands/pull.ts")).pull(this.#ctx, checked("pull", options));
   }
 
   /**
@@ -375,7 +383,10 @@ export class Dataset implements AsyncDisposable {
     keys: readonly string[],
     options: Omit<RestoreRequest, "keys"> & CallOptions,
   ): Promise<RestoreReport> {
-    return await (await import("./commands/restore.ts")).restore(this.#ctx, { ...options, keys });
+    return await (await import("./commands/restore.ts")).restore(
+      this.#ctx,
+      checked("restore", { ...checked("restore", options), keys }, ["keys"]),
+    );
   }
 
   /**
@@ -384,12 +395,12 @@ export class Dataset implements AsyncDisposable {
    * @throws {TetherError} if nothing of it can be, saying why.
    */
   async undo(options: UndoOptions = {}): Promise<UndoReport> {
-    return await (await import("./commands/undo.ts")).undo(this.#ctx, options);
+    return await (await import("./commands/undo.ts")).undo(this.#ctx, checked("undo", options));
   }
 
   /** Makes pins and branches again that manifests name and stores lack. */
   async repair(options: RepairRequest & CallOptions = {}): Promise<RepairReport> {
-    return await (await import("./commands/repair.ts")).repair(this.#ctx, options);
+    return await (await import("./commands/repair.ts")).repair(this.#ctx, checked("repair", options));
   }
 
   /**
@@ -399,12 +410,12 @@ export class Dataset implements AsyncDisposable {
    * @throws {MultiObjectError} with the `report` and the code `partial`, when all is written and the commit failed.
    */
   async upgrade(options: UpgradeOptions = {}): Promise<UpgradeReport> {
-    return await (await import("./commands/upgrade.ts")).upgrade(this.#ctx, options);
+    return await (await import("./commands/upgrade.ts")).upgrade(this.#ctx, checked("upgrade", options));
   }
 
   /** Lists what stores hold of this and other datasets, and the commands that take back what was lost. Changes nothing. */
   async recover(options: { keys?: readonly string[] } & CallOptions = {}): Promise<RecoverReport> {
-    return await (await import("./commands/recover.ts")).recover(this.#ctx, options);
+    return await (await import("./commands/recover.ts")).recover(this.#ctx, checked("recover", options));
   }
 
   /**
@@ -415,7 +426,11 @@ export class Dataset implements AsyncDisposable {
    * @throws {ConfigError} if no live checkout has that id.
    */
   async forgetWorkspace(id?: string, options: CallOptions = {}): Promise<ForgetReport> {
-    return await (await import("./commands/forget.ts")).forget(this.#ctx, id, options);
+    return await (await import("./commands/forget.ts")).forget(
+      this.#ctx,
+      id === undefined ? id : checkedText("forget a checkout", "id", id),
+      checked("forget a checkout", options),
+    );
   }
 
   /**
@@ -425,7 +440,11 @@ export class Dataset implements AsyncDisposable {
    * @throws {TetherError} if there is no such operation, or it is complete.
    */
   async closeOperation(id: string, options: CallOptions = {}): Promise<CloseReport> {
-    return await (await import("./commands/close.ts")).closeOperation(this.#ctx, id, options);
+    return await (await import("./commands/close.ts")).closeOperation(
+      this.#ctx,
+      checkedText("close an operation", "id", id),
+      checked("close an operation", options),
+    );
   }
 
   /**
@@ -434,7 +453,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {MultiObjectError} with the `report`, when something did not land; its code is `partial` when something did.
    */
   async promote(options: PromoteRequest & CallOptions = {}): Promise<PromoteReport> {
-    return await (await import("./commands/promote.ts")).promote(this.#ctx, options);
+    return await (await import("./commands/promote.ts")).promote(this.#ctx, checked("promote", options));
   }
 
   /**
@@ -445,7 +464,11 @@ export class Dataset implements AsyncDisposable {
    * @throws {MultiObjectError} with the `report` and the code `partial`, when releasing failed after history changed.
    */
   async abandon(revs: readonly string[], options: AbandonOptions = {}): Promise<AbandonReport> {
-    return await (await import("./commands/abandon.ts")).abandon(this.#ctx, revs, options);
+    return await (await import("./commands/abandon.ts")).abandon(
+      this.#ctx,
+      checkedList("abandon", "revs", revs),
+      checked("abandon", options),
+    );
   }
 
   /** Plans throwing a bookmark away; nothing is done unless `dryRun` is `false`. */
@@ -457,8 +480,9 @@ export class Dataset implements AsyncDisposable {
    */
   async drop(bookmark: string, options: DropOptions & { readonly dryRun: false }): Promise<DropReport>;
   async drop(bookmark: string, options: DropOptions & { readonly dryRun?: boolean } = {}): Promise<Plan | DropReport> {
-    if (options.dryRun !== false) return await this.plan.drop({ ...options, bookmark });
-    return await (await import("./commands/drop.ts")).drop(this.#ctx, { ...options, bookmark });
+    const request = checked("drop", { ...checked("drop", options), bookmark }, ["bookmark"]);
+    if (options.dryRun !== false) return await this.plan.drop(request);
+    return await (await import("./commands/drop.ts")).drop(this.#ctx, request);
   }
 
   /** Plans what to release; nothing is released unless `dryRun` is `false`. */
@@ -470,18 +494,20 @@ export class Dataset implements AsyncDisposable {
    */
   async gc(options: GcRequest & { readonly dryRun: false } & CallOptions): Promise<GcReport>;
   async gc(options: GcRequest & { readonly dryRun?: boolean } & CallOptions = {}): Promise<Plan | GcReport> {
-    if (options.dryRun !== false) return await this.plan.gc(options);
-    return await (await import("./commands/gc.ts")).gc(this.#ctx, options);
+    const request = checked("collect garbage", options);
+    if (options.dryRun !== false) return await this.plan.gc(request);
+    return await (await import("./commands/gc.ts")).gc(this.#ctx, request);
   }
 
   /** Opens an object; the handle has its native address. */
   async open(key: string, options: OpenObjectOptions = {}): Promise<OpenedHandle> {
-    return await open(this.#ctx, key, options);
+    return await open(this.#ctx, checkedText("open an object", "key", key), checked("open an object", options));
   }
 
   /** Makes the branch that {@link Dataset.new} left pending; returns its name. */
   async materializeFork(key: string, options: CallOptions = {}): Promise<string> {
-    return await materializeFork(this.#ctx, key, options);
+    const name = checkedText("make a branch", "key", key);
+    return await materializeFork(this.#ctx, name, checked("make a branch", options));
   }
 
   /** Plans without applying. */
@@ -495,7 +521,7 @@ export class Dataset implements AsyncDisposable {
    * @throws {StalePlanError} if anything it saw changed; then nothing is written.
    */
   async apply(plan: Plan, options: { message?: string } & CallOptions = {}): Promise<AppliedReport> {
-    return await applyPlan(this.#ctx, plan, options);
+    return await applyPlan(this.#ctx, plan, checked("apply a plan", options));
   }
 
   /**
@@ -510,7 +536,7 @@ export class Dataset implements AsyncDisposable {
 
   /** Returns the Deno flags that some objects, the dataset's own files and its version control need. */
   async permissions(options: { keys?: readonly string[]; access?: Access } = {}): Promise<PermissionsReport> {
-    return await permissions(this.#ctx, options);
+    return await permissions(this.#ctx, checked("tell the permissions", options));
   }
 
   /**

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { checked, checkedText } from "./arguments.ts";
 import { applyCommit } from "./commands/commit.ts";
 import { type CommitPlanOptions, planCommit } from "./commands/commit_plan.ts";
 import type { ForgetReport } from "./commands/forget.ts";
@@ -18,7 +19,7 @@ import type { RestoreRequest } from "./commands/restore_plan.ts";
 import type { UpgradeOptions, UpgradeReport } from "./commands/upgrade.ts";
 import type { Context } from "./context.ts";
 import { ConfigError } from "./model/errors.ts";
-import type { Plan } from "./plan/plan.ts";
+import { Plan } from "./plan/plan.ts";
 import type { CallOptions } from "./reports/report.ts";
 import type { DropReport, GcReport, RepairReport } from "./reports/releasing.ts";
 import type { CommitReport, NewReport, PromoteReport, RestoreReport } from "./reports/moving.ts";
@@ -97,39 +98,42 @@ export function plansOf(ctx: Context): DatasetPlans {
   return {
     async commit(options) {
       await ctx.refresh();
-      return await planCommit(ctx, options);
+      return await planCommit(ctx, checked("commit", options, ["message"]));
     },
     async new(options = {}) {
       await ctx.refresh();
-      return (await planNew(ctx, options)).plan;
+      return (await planNew(ctx, checked("go to a bookmark", options))).plan;
     },
     async restore(options) {
       await ctx.refresh();
-      return await (await import("./commands/restore_plan.ts")).planRestore(ctx, options);
+      return await (await import("./commands/restore_plan.ts")).planRestore(ctx, checked("restore", options, ["keys"]));
     },
     async gc(options = {}) {
       await ctx.refresh();
-      return await (await import("./commands/gc_plan.ts")).planGc(ctx, options);
+      return await (await import("./commands/gc_plan.ts")).planGc(ctx, checked("collect garbage", options));
     },
     async repair(options = {}) {
       await ctx.refresh();
-      return await (await import("./commands/repair.ts")).planRepair(ctx, options);
+      return await (await import("./commands/repair.ts")).planRepair(ctx, checked("repair", options));
     },
     async promote(options = {}) {
       await ctx.refresh();
-      return await (await import("./commands/promote_plan.ts")).planPromote(ctx, options);
+      return await (await import("./commands/promote_plan.ts")).planPromote(ctx, checked("promote", options));
     },
     async drop(options) {
       await ctx.refresh();
-      return await (await import("./commands/drop_plan.ts")).planDrop(ctx, options);
+      return await (await import("./commands/drop_plan.ts")).planDrop(ctx, checked("drop", options, ["bookmark"]));
     },
     async forgetWorkspace(id) {
       await ctx.refresh();
-      return await (await import("./commands/forget.ts")).planForget(ctx, id);
+      return await (await import("./commands/forget.ts")).planForget(
+        ctx,
+        id === undefined ? id : checkedText("forget a checkout", "id", id),
+      );
     },
     async upgrade(options = {}) {
       await ctx.refresh();
-      return await (await import("./commands/upgrade_plan.ts")).planUpgrade(ctx, options);
+      return await (await import("./commands/upgrade_plan.ts")).planUpgrade(ctx, checked("upgrade", options));
     },
   };
 }
@@ -144,6 +148,12 @@ export async function applyPlan(
   plan: Plan,
   options: { message?: string } & CallOptions = {},
 ): Promise<AppliedReport> {
+  if (!(plan instanceof Plan)) {
+    throw new ConfigError("Cannot apply a plan: it must be one that a call or Plan.fromJSON returned", {
+      code: "argument",
+      details: { name: "plan" },
+    });
+  }
   switch (plan.command) {
     case "commit":
       return await applyCommit(ctx, plan, options);

@@ -65,7 +65,7 @@ export interface AddOptions extends CallOptions {
    * An id of its history to stay at, as {@link LogEntry.id}.
    * @default {the newest}
    */
-  readonly at?: string;
+  readonly at?: string | number;
   /**
    * Absolute folder that relative paths are relative to.
    * @default {the working folder}
@@ -186,7 +186,7 @@ function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions
   const at: JsonObject = options.at === undefined ? {} : { at: options.at };
   refuseSecrets({ ...options.locator, ...at }, { kind: statics.kind, doing: "register" });
   if (options.at !== undefined) {
-    if (options.at.trim() === "") {
+    if (String(options.at).trim() === "") {
       throw new ConfigError("Cannot register an object at an empty position", { code: "empty" });
     }
     if (!statics.capabilities.has("history")) {

@@ -61,6 +61,9 @@ export interface RestoreRequest {
 
 /** Refuses requests that contradict themselves, before anything is read (L42). */
 export function checkRestoreRequest(r: RestoreRequest): void {
+  if (r.at !== undefined && typeof r.at !== "string") {
+    throw new ConfigError("Cannot restore: at must be text", { code: "argument", details: { name: "at" } });
+  }
   if (r.keys.length === 0) throw new ConfigError("Cannot restore no object: name at least one", { code: "flags" });
   if ((r.from === undefined) === (r.at === undefined)) {
     throw new ConfigError("Cannot restore from nowhere, or from two places: give either --from or --at", {

@@ -73,8 +73,11 @@ export function refuseTokenKey(key: string): void {
   });
 }
 
-/** Refuses a commit message with a token in it. @throws {ConfigError} naming what it is, never the token. */
+/** Refuses a commit message that holds a token, or what no program can be handed. @throws {ConfigError} naming what it is. */
 export function refuseTokenMessage(message: string): void {
+  if (message.includes("\0")) {
+    throw new ConfigError("Cannot commit with this message: it holds a NUL character", { code: "message" });
+  }
   const what = tokenIn(message);
   if (what === undefined) return;
   throw new ConfigError(
