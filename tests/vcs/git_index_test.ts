@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { filesInIndex } from "../../vcs/_git_index.ts";
 import { detectVcs } from "../../vcs/detect.ts";
 import { observeSpawns } from "../../engine/io/process.ts";
@@ -108,4 +108,32 @@ Deno.test("staged() costs a child only where git alone can read the index [L01, 
     await Deno.remove(join(repo.path, ".git", "index"));
     assert.deepEqual(await staged(), { children: [], paths: [] });
   });
+});
+
+Deno.test("staged() reads the index of every worktree without a child, asked from any of them [L01, L12]", async (t) => {
+  await using repo = await tempRepo({ files: { "tether.toml": "" } });
+  const [one, two] = [await repo.worktree("one"), await repo.worktree("two")];
+  const roots = [repo.path, one, two];
+  for (const root of roots) {
+    await Deno.mkdir(join(root, ".tether/objects"), { recursive: true });
+    await Deno.writeTextFile(join(root, ".tether/objects", `${basename(root)}.toml`), root);
+    await repo.git(["add", ".tether"], { cwd: root });
+  }
+  for (const root of roots) {
+    await t.step(basename(root), async () => {
+      await using adapter = await detectVcs(root);
+      const children: string[] = [];
+      const stop = observeSpawns((_, args) => children.push(args.join(" ")));
+      try {
+        const staged = await adapter.staged();
+        assert.deepEqual(
+          staged.map(({ checkout, path }) => [checkout, path]).toSorted(),
+          roots.map((r) => [r, `.tether/objects/${basename(r)}.toml`]).toSorted(),
+        );
+      } finally {
+        stop();
+      }
+      assert.deepEqual(children.filter((args) => args.includes("ls-files")), []);
+    });
+  }
 });
