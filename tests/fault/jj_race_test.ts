@@ -45,37 +45,61 @@ async function assertRecorded(s: Scene, root: string): Promise<void> {
   assert.deepEqual(objects.filter((o) => o.state !== "clean"), []);
 }
 
-test("[L37, L32] two processes at once on jj: each does all of its work or refuses, and the dataset is whole", async (t) => {
+const start = (bookmark: string): Call => ({ command: "new", options: { bookmark, eager: true } });
+const drop = (bookmark: string): Call => ({ command: "drop", bookmark });
+
+/** Two calls at once, and the codes by which each may be refused. */
+interface Pair {
+  readonly calls: readonly [Call, Call];
+  readonly refused?: readonly [readonly string[], readonly string[]];
+}
+
+const PAIRS: Readonly<Record<string, Pair>> = {
+  "commit and commit": { calls: [commit("one"), commit("two")] },
+  "commit and gc": { calls: [commit("three"), gc], refused: [[], ["stale-plan"]] },
+  "gc and gc": { calls: [gc, gc], refused: [["stale-plan"], ["stale-plan"]] },
+  "new and new": { calls: [start("a"), start("b")] },
+  "new and new of one name": {
+    calls: [start("c"), start("c")],
+    refused: [["bookmark-exists", "bookmark-held"], ["bookmark-exists", "bookmark-held"]],
+  },
+  "drop and commit": { calls: [drop("a"), commit("four")], refused: [["stale-plan"], []] },
+};
+
+/** Runs two processes at once, and expects of one full success, of the other that or a clean refusal. */
+async function race(s: Scene, roots: readonly [string, string], { calls, refused }: Pair): Promise<void> {
+  for (const root of new Set(roots)) await s.write(root);
+  const ended = await Promise.all(calls.map((call, i) => endOf(victim(roots[i] ?? "", call))));
+  const well = ended.map((end, i) => succeeded(end, refused?.[i] ?? []));
+  assert.ok(well.includes(true), "both were refused");
+  for (const [i, { command }] of calls.entries()) {
+    // Who left the bookmark in the same checkout took what was written along, or away.
+    const left = calls.some((other, j) => ["new", "drop"].includes(other.command) && roots[i] === roots[j]);
+    if (command === "commit" && well[i] && !left) await assertRecorded(s, roots[i] ?? "");
+  }
+}
+
+test("[L37, L32, commands 1.6] two processes at once on jj: each does all of its work or refuses, and the dataset is whole", async (t) => {
   await using s = await jjScene(["code", "img"]);
-  await t.step("commit and commit in one checkout", async () => {
-    await s.write();
-    const ended = await Promise.all(["one", "two"].map((message) => endOf(victim(s.root, commit(message)))));
-    assert.ok(ended.every((end) => succeeded(end, [])));
-    await assertRecorded(s, s.root);
-    await assertWhole(s, s.root);
-  });
-  await t.step("commit and gc in one checkout", async () => {
-    await s.write();
-    const [first, second] = await Promise.all([commit("three"), gc].map((call) => endOf(victim(s.root, call))));
-    assert.ok(first && second && succeeded(first, []));
-    succeeded(second, ["stale-plan"]);
-    await assertRecorded(s, s.root);
-    await assertWhole(s, s.root);
+  await t.step("in one checkout", async (t) => {
+    for (const [name, pair] of Object.entries(PAIRS)) {
+      await t.step(name, async () => {
+        await race(s, [s.root, s.root], pair);
+        await assertWhole(s, s.root);
+      });
+    }
   });
   const other = await s.jj.workspace("other");
   await s.with(async (ds) => void await ds.new({ rev: "other", eager: true }), other);
-  for (const [name, theirs] of [["commit", commit("theirs")], ["gc", gc]] as const) {
-    await t.step(`commit and ${name} in two workspaces`, async () => {
-      for (const root of [s.root, other]) await s.write(root);
-      const calls = [endOf(victim(s.root, commit("ours"))), endOf(victim(other, theirs))];
-      const [first, second] = await Promise.all(calls);
-      assert.ok(first && second && succeeded(first, []));
-      assert.ok(succeeded(second, name === "gc" ? ["stale-plan"] : []) || name === "gc");
-      await assertRecorded(s, s.root);
-      if (name === "commit") await assertRecorded(s, other);
-      for (const root of [s.root, other]) await assertWhole(s, root);
-    });
-  }
+  await t.step("in two workspaces of one repository", async (t) => {
+    for (const [name, pair] of Object.entries(PAIRS)) {
+      await t.step(name, async () => {
+        const calls = JSON.parse(JSON.stringify(pair.calls).replaceAll(/"bookmark":"(.)"/g, '"bookmark":"$1$1"'));
+        await race(s, [s.root, other], { ...pair, calls });
+        for (const root of [s.root, other]) await assertWhole(s, root);
+      });
+    }
+  });
 });
 
 /** Commits once more; where jj put the working copy beside the commit that had been made, goes back first, as the hint says. */
