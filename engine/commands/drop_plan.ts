@@ -14,6 +14,7 @@ import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
 import { manifestHash, type ObjectManifest } from "../model/manifest.ts";
 import { manifestsOf } from "../revision.ts";
+import { requireOnBookmark } from "./commit_plan.ts";
 import { action, type GcScope } from "./gc_input.ts";
 import { historyPreconditions, planGc } from "./gc_plan.ts";
 import { lastHolders } from "./last_holders.ts";
@@ -174,6 +175,8 @@ async function requireDroppable(
   }
   const taken = (await ctx.vcs.checkouts()).find((c) => !c.current && c.bookmark === goal && ctx.vcs.kind === "git");
   const onIt = ctx.workspace.bookmark === bookmark;
+  // Leaving it starts from there: git or jj may have gone elsewhere meanwhile.
+  if (onIt) await requireOnBookmark(ctx, `drop "${bookmark}"`);
   if (onIt && taken) {
     throw new StaleWorkingCopyError(`Cannot leave for "${goal}": the checkout at "${taken.root}" is on it`, {
       code: "bookmark-held",

@@ -10,7 +10,7 @@ import { atOf, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { capabilitiesOf, scopeOf } from "../kinds.ts";
-import { messageOf, MultiObjectError, renderState } from "../model/errors.ts";
+import { BackendError, messageOf, MultiObjectError, reasonOf, renderState } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { manifestHash, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { parseWorkingRef, workingRefName } from "../model/names.ts";
@@ -145,16 +145,26 @@ async function decideAll(ctx: Context, inputs: Inputs): Promise<Decision[]> {
     ...inputs.request,
     verb: "reading branches",
     fn: async (b) => {
-      const own = target.trunk ? await onTrunk(b) : await decide(ctx, b, inputs);
-      return [own, ...(first.get(b.object.key) ?? []).slice(1).map((m) => share(m, b, own))];
+      const own = target.trunk ? await onTrunk(b, notes) : await decide(ctx, b, inputs);
+      return own === undefined ? [] : [own, ...(first.get(b.object.key) ?? []).slice(1).map((m) => share(m, b, own))];
     },
   });
   if (decided.errors.size > 0) throw new MultiObjectError("Cannot read the branches", decided.errors);
   return bound.flatMap((b) => [...decided.values.values()].flat().filter((d) => d.action.key === b.object.key));
 }
 
-async function onTrunk({ object, backend }: Bound): Promise<Decision> {
-  const branch = await backend.baseBranch(object.locator);
+/** Nothing is written in a store, so one that does not answer keeps nobody from the trunk: it is noted. */
+async function onTrunk({ object, backend }: Bound, notes: string[]): Promise<Decision | undefined> {
+  let branch: string;
+  try {
+    branch = await backend.baseBranch(object.locator);
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error;
+    notes.push(
+      `${object.key}: its upstream branch is not known (${reasonOf(error)}); once it is, go to the trunk again`,
+    );
+    return undefined;
+  }
   return { action: action("trunk", object, branch, "the upstream branch", {}), preconditions: [] };
 }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { join } from "node:path";
 import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
 import { planContext } from "../files/journal.ts";
@@ -12,6 +13,7 @@ import type { ObjectManifest } from "../model/manifest.ts";
 import { bookmarkSlug, workingRefName } from "../model/names.ts";
 import { operands, shellQuote } from "../io/shell.ts";
 import { bookmarkHolders } from "../checkouts.ts";
+import { datasetRootAt } from "../history/dataset_at.ts";
 import { manifestsOf } from "../revision.ts";
 import { unfinished } from "./unfinished.ts";
 
@@ -148,9 +150,27 @@ export async function resolveTarget(ctx: Context, request: NewRequest): Promise<
       },
     );
   }
-  const objects = target.rev === null ? ctx.objects : await manifestsOf(ctx, await ctx.vcs.resolve(target.rev));
-  if (target.rev === null) ctx.requireWholeManifests();
-  return { ...target, trunk, objects, holders };
+  if (target.rev === null) {
+    ctx.requireWholeManifests();
+    return { ...target, trunk, objects: ctx.objects, holders };
+  }
+  const commit = await ctx.vcs.resolve(target.rev);
+  await refuseElsewhere(ctx, target.rev, commit);
+  return { ...target, trunk, objects: await manifestsOf(ctx, commit), holders };
+}
+
+/** Refuses a revision in which the dataset lies at another place: what was set up here would be outside of it. */
+async function refuseElsewhere(ctx: Context, rev: string, commit: string): Promise<void> {
+  const { root, rel } = ctx.vcs.location;
+  const there = await datasetRootAt(ctx.vcs, commit, ctx.config.datasetId);
+  if (there === rel) return;
+  const place = join(root, there);
+  throw new ConfigError(`Cannot go to "${rev}": the dataset lies in "${place}" there, not in "${ctx.root}"`, {
+    code: "moved",
+    hints: [
+      `${ctx.vcs.kind === "git" ? "git switch" : "jj new"} ${operands([rev])} && cd ${operands([place])} && tether new`,
+    ],
+  });
 }
 
 type Destination = Pick<NewTarget, "bookmark" | "move" | "rev">;
