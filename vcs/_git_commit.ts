@@ -107,6 +107,10 @@ async function withRemedies(
     hints.push(`git reset -q -- ${paths.map(shellQuote).join(" ")}`);
   }
   if (!(error instanceof VcsError)) return error;
+  // git itself always says why.
+  if (!committed && /: git ended with code \d+$/.test(error.message)) {
+    hints.push("A hook may have refused without a word: git hook run pre-commit");
+  }
   const [ignored] = await ignoredFiles(git, paths);
   if (ignored !== undefined) hints.push(`git check-ignore -v -- ${shellQuote(ignored)}`);
   return new VcsError(error.message, {

@@ -110,6 +110,12 @@ const CODES: readonly (readonly [RegExp, string])[] = [
   [/is immutable/, "immutable-commit"],
 ];
 
+/** What helps where jj's own words do not say it. */
+const WAYS_OUT: readonly (readonly [RegExp, readonly string[]])[] = [
+  // Its folder stays when jj forgets a workspace.
+  [/doesn't have a working-copy commit/, ["jj workspace list", "jj workspace add FOLDER"]],
+];
+
 /** Returns the error of a jj that ended badly. Commands that its hints name are the ways out. */
 function jjFailure(doing: string, { stderr, code }: RunResult): VcsError {
   const lines = stderr.split("\n");
@@ -119,7 +125,7 @@ function jjFailure(doing: string, { stderr, code }: RunResult): VcsError {
     .flatMap((line) => [...line.matchAll(/`(jj [^`]+)`/g)].flatMap(([, command]) => command ?? []));
   return new VcsError(`Cannot ${doing}: ${said.join(": ") || stderr || `jj ended with code ${code}`}`, {
     code: CODES.find(([pattern]) => pattern.test(stderr))?.[1] ?? "vcs",
-    hints,
+    hints: [...hints, ...WAYS_OUT.filter(([pattern]) => pattern.test(stderr)).flatMap(([, ways]) => ways)],
     details: { exit_code: code },
   });
 }

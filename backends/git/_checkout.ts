@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { join } from "node:path";
 import type { Git, Setting } from "./_program.ts";
@@ -74,8 +74,13 @@ export async function headBranch(git: Git, repo: Repo, op: Op = {}): Promise<str
  * @throws {StateGoneError} if it names none.
  */
 export async function resolveCommit(git: Git, repo: Repo, revision: string, op: Op = {}): Promise<string> {
-  const args = ["rev-parse", "--verify", "--end-of-options", `${revision}^{commit}`];
-  return (await git.call(repo, args, { ...op, action: `find "${revision}" in` })).text().trim();
+  const args = ["rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`];
+  const found = await git.call(repo, args, { ...op, action: `find "${revision}" in`, answers: [0, 1] });
+  if (found.code === 0) return found.text().trim();
+  throw new StateGoneError(`Cannot find "${revision}" in "${repo.path}": it names no commit there`, {
+    kind: KIND,
+    details: { revision },
+  });
 }
 
 /** Programs that the repository's own configuration names, and the settings that keep them from running. */

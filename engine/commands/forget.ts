@@ -14,7 +14,7 @@ import { Journal, type OpEntry, planActions, planContext } from "../files/journa
 import { datasetPaths, refuseLinks } from "../files/layout.ts";
 import { acquireLock } from "../files/lock.ts";
 import { parseWorkspace, WorkspaceFile, type WorkspaceState } from "../files/workspace.ts";
-import { shellQuote } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import { asError, ConfigError, MultiObjectError, reasonOf, VcsError } from "../model/errors.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { Plan } from "../plan/plan.ts";
@@ -189,7 +189,7 @@ export async function requireForgettable(ctx: Context, plan: Plan): Promise<Reti
   if (problem === undefined) return retiree;
   throw new VcsError(`Cannot remove the worktree at "${checkout.root}": ${problem}`, {
     code: "dirty",
-    hints: [
+    hints: problem.includes("is locked") ? [`git worktree unlock ${operands([checkout.root])}`] : [
       `git -C ${shellQuote(checkout.root)} status --ignored`,
       "Move what is needed elsewhere, delete the rest, and run this again",
     ],

@@ -71,3 +71,14 @@ async function hook(t: TempDataset, script: string): Promise<void> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`);
   await Deno.chmod(path, 0o755);
 }
+
+Deno.test("[commands 5.9] a hook that refuses without a word is named", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await hook(t, "exit 1");
+  await assert.rejects(t.with((ds) => ds.commit({ message: "first" })), (error) => {
+    assert.ok(error instanceof VcsError);
+    assert.ok(error.hints.some((hint) => hint.includes("hook may have refused")), error.hints.join());
+    return true;
+  });
+});
