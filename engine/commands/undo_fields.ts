@@ -23,6 +23,11 @@ export interface Moments {
   readonly before: WorkspaceState;
   readonly after: WorkspaceState;
   readonly now: WorkspaceState;
+  /**
+   * Keys whose branch stays as the operation made it: what it builds on stays known, or `promote` would take it for a
+   * continuation of what was there before.
+   */
+  readonly reset?: ReadonlySet<string>;
 }
 
 /** The state to write, and what could not be put back. */
@@ -33,7 +38,7 @@ export interface Reverted {
 }
 
 /** Puts back each field that the operation changed and that still holds what it left. A pure function. */
-export function revertFields({ before, after, now }: Moments): Reverted {
+export function revertFields({ before, after, now, reset = new Set() }: Moments): Reverted {
   const restored: string[] = [];
   const skipped: string[] = [];
   const tables: Record<string, Record<string, unknown>> = {};
@@ -42,6 +47,8 @@ export function revertFields({ before, after, now }: Moments): Reverted {
     const merged = new Map<string, Json>(Object.entries(n));
     for (const key of new Set([...Object.keys(b), ...Object.keys(a)])) {
       if (jsonEqual(own(b, key), own(a, key))) continue;
+      const stays = reset.has(key) && own(before.workingRefs, key) === own(after.workingRefs, key);
+      if (stays && (table === "forkPoints" || table === "lastSnapshot")) continue;
       const name = `${TABLES[table]} of "${key}"`;
       // What was read of stores is no work to protect: it is simply taken back or left.
       const cache = TABLES[table] === null;

@@ -72,10 +72,17 @@ export async function revertManifests(ctx: Context, target: Target, outcome: Out
 /** Puts back the fields of the working state that still hold what the operation left. */
 export async function revertWorkspace(ctx: Context, target: Target, outcome: Outcome): Promise<void> {
   if (!target.before) return;
-  const reverted = revertFields({ before: target.before, after: target.after, now: ctx.workspace });
+  const { before, after } = target;
+  const reverted = revertFields({ before, after, now: ctx.workspace, reset: resetBy(target) });
   await ctx.saveWorkspace(reverted.workspace);
   outcome.restored.push(...reverted.restored);
   outcome.skipped.push(...reverted.skipped);
+}
+
+/** The keys whose branches the operation reset, with those that share one. */
+function resetBy({ entry: { result }, after }: Target): ReadonlySet<string> {
+  const refs = new Set(texts(result["reset"]).flatMap((key) => after.workingRefs[key] ?? []));
+  return new Set(Object.keys(after.workingRefs).filter((key) => refs.has(after.workingRefs[key] ?? "")));
 }
 
 /** Brings forgotten refs and deleted listings back; what left the stores is gone. */

@@ -35,7 +35,8 @@ export async function settle(ctx: Context, done: Settling): Promise<readonly OpE
   const ids = new Set(settled.map((e) => e.id));
   const steps = started.filter((e) => e.parent !== null && ids.has(e.parent) && !ids.has(e.id));
   for (const entry of [...settled, ...steps]) {
-    await ctx.journal.close(entry.id, { finished_by: done.id ?? null }, { by: done.id ?? entry.id });
+    const result = { finished_by: done.id ?? null, ...goneWith(entry) };
+    await ctx.journal.close(entry.id, result, { by: done.id ?? entry.id });
   }
   return settled;
 }
@@ -80,6 +81,12 @@ function settles(
     default:
       return entry.command === done.command;
   }
+}
+
+/** Returns the commits that went with a bookmark: they are no loss to report (Δ4). */
+function goneWith(entry: OpEntry): JsonObject {
+  const { commits } = planContext(entry.plan);
+  return entry.command === "drop" && Array.isArray(commits) ? { abandoned: commits } : {};
 }
 
 /** Whether its bookmark is gone; a process may have died before it could say so. */

@@ -86,6 +86,20 @@ Deno.test("[commands 8.9, L43] undo of new deletes the branches it made, its boo
   });
 });
 
+Deno.test("[commands 5.16, 5.24] the branch that a restore reset stays, and so does what it builds on: promote cannot take main back", async () => {
+  await using t = await committed();
+  t.write("a");
+  await t.with((ds) => ds.commit({ message: "upstream" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  const point = (): Promise<unknown> => t.with((ds) => Promise.resolve(ds.workspace.forkPoints["a"]));
+  const forked = await point();
+  await t.with((ds) => ds.restore(["a"], { from: "HEAD~1" }));
+  const restored = await point();
+  assert.notDeepEqual(restored, forked);
+  await assert.rejects(t.with((ds) => ds.undo()), /was reset; it was at/);
+  assert.deepEqual(await point(), restored);
+});
+
 Deno.test("[commands 5.16, L37] undo never looks past what it cannot take back", async (test) => {
   await using t = await committed();
   await test.step("an operation that never finished", async () => {
