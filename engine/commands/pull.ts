@@ -79,6 +79,10 @@ export function pull(ctx: Context, options: PullOptions = {}): Promise<PullRepor
     const standing = await standingOf(ctx);
     const { targets, skipped } = chooseTargets(keys.map((k) => ctx.object(k)), standing);
     const read = await readStates(ctx, targets, { ...options, standing });
+    // What was seen is kept, whether it can be taken in or not: the next status tells of it.
+    if (ctx.workspaceFile.persistent) {
+      await ctx.saveWorkspace(cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() }));
+    }
     if (read.errors.size > 0) {
       throw new MultiObjectError(`Cannot read ${read.errors.size} object(s) to pull`, read.errors);
     }
@@ -163,9 +167,6 @@ async function take(ctx: Context, taking: Taking): Promise<PullReport> {
     const volatile = standing.statics.get(o.kind)?.volatileKeys ?? new Set<string>();
     return taking.written.has(o.key) || !sameContent(read.values.get(o.key), o.state, volatile);
   });
-  if (ctx.workspaceFile.persistent) {
-    await ctx.saveWorkspace(cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() }));
-  }
   const { bookmark } = ctx.workspace;
   const before = new Map(moved.map((o) => {
     const text = taking.written.get(o.key);

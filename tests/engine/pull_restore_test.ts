@@ -50,6 +50,38 @@ Deno.test("[commands 5.8, Δ33] what pull refuses", async (test) => {
   });
 });
 
+Deno.test("[commands 5.8, L20] what pull saw of objects it could not take in is what the next status tells", async (test) => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  const data = await t.repo.write("../data/f", "one");
+  await t.with((ds) => ds.add({ key: "raw", kind: "file", locator: { uri: data } }));
+  await t.with((ds) => ds.commit({ message: "first" }));
+  const told = async (): Promise<unknown> => {
+    const { objects } = await t.with((ds) => ds.status());
+    const raw = objects.find((o) => o.key === "raw");
+    return [raw?.state, raw?.error === null || raw?.error === undefined ? "" : raw.error];
+  };
+  assert.deepEqual(await told(), ["clean", ""]);
+  await test.step("an immutable object that changed", async () => {
+    await Deno.writeTextFile(data, "two");
+    t.write("a");
+    await assert.rejects(t.with((ds) => ds.pull()), MultiObjectError);
+    assert.match(String(await told()), /is immutable and yet changed/);
+    const a = (await t.with((ds) => ds.status())).objects.find((o) => o.key === "a");
+    assert.equal(a?.state, "modified", "and what else it read");
+  });
+  await test.step("one that cannot be read", async () => {
+    await Deno.remove(data);
+    await assert.rejects(t.with((ds) => ds.pull()), MultiObjectError);
+    assert.doesNotMatch(String(await told()), /^clean|yet changed/);
+  });
+  await test.step("one that is back", async () => {
+    await Deno.writeTextFile(data, "one");
+    await t.with((ds) => ds.pull());
+    assert.deepEqual(await told(), ["clean", ""]);
+  });
+});
+
 Deno.test("[commands 5.19] restore takes one branch back, and leaves it modified until a commit", async () => {
   await using t = await tempDataset();
   await t.addMemory("a", "b");
