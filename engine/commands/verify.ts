@@ -80,9 +80,7 @@ interface Subject {
 /** Checks recorded states. A store that cannot be asked makes `unknown`, never `missing`. */
 export async function verify(ctx: Context, options: VerifyOptions = {}): Promise<VerifyReport> {
   const warnings: string[] = [];
-  const { subjects, unreadable } = options.allHistory
-    ? await inHistory(ctx, options, warnings)
-    : await atOne(ctx, options);
+  const { subjects, unreadable } = options.allHistory ? await inHistory(ctx, options) : await atOne(ctx, options);
   const { known, unknown: strange, observed } = await sorted(ctx, subjects);
   if (strange.length > 0) {
     const kinds = [...new Set(strange.map((s) => `"${s.object.kind}"`))].join(", ");
@@ -108,6 +106,7 @@ export async function verify(ctx: Context, options: VerifyOptions = {}): Promise
     message: `this tether does not have kind "${object.kind}"`,
   })));
   entries.push(...unreadable);
+  if (options.allHistory) entries.push(...await missingHistory(ctx));
   if (!options.allHistory) entries.sort((a, b) => compareCodePoints(a.label, b.label));
   const deep = options.deep === true;
   const ok = entries.every((e) => e.status === "ok" || (options.allowUnknown === true && e.status === "unknown"));
@@ -162,6 +161,14 @@ interface Found {
   readonly unreadable: readonly VerifyEntry[];
 }
 
+/** Commits that this clone does not have: what they recorded is not known to hold (L03). */
+async function missingHistory(ctx: Context): Promise<VerifyEntry[]> {
+  const completeness = await ctx.vcs.completeness();
+  if (completeness.complete) return [];
+  const ways = completeness.hints.length > 0 ? `: ${completeness.hints.join(", then ")}` : "";
+  return [{ label: "history", status: "unknown", message: `partial, ${completeness.reason}${ways}` }];
+}
+
 async function atOne(ctx: Context, options: VerifyOptions): Promise<Found> {
   const working = options.rev === undefined;
   const objects = working ? ctx.objects : await manifestsAt(ctx, options.rev);
@@ -177,9 +184,7 @@ async function atOne(ctx: Context, options: VerifyOptions): Promise<Found> {
   };
 }
 
-async function inHistory(ctx: Context, options: VerifyOptions, warnings: string[]): Promise<Found> {
-  const completeness = await ctx.vcs.completeness();
-  if (!completeness.complete) warnings.push(`Partial: ${completeness.reason}`);
+async function inHistory(ctx: Context, options: VerifyOptions): Promise<Found> {
   const { objects, unknown } = await historyObjects(ctx, options);
   const keys = new Set(selectKeys(options.keys, [...objects.map((o) => o.manifest.key), ...unknown.map((u) => u.key)]));
   const used = new Set<string>();

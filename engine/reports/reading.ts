@@ -226,13 +226,16 @@ export interface VerifyEntry {
  * ```
  */
 export interface VerifyReport extends Report {
-  /** One entry for each object, and with `allHistory` for each of its recorded states. */
+  /**
+   * One entry for each object, and with `allHistory` for each of its recorded states. Where history is truncated, one named
+   * `history` says that the others are only part of the answer.
+   */
   readonly entries: readonly VerifyEntry[];
   /** Whether states were opened (`--deep`). */
   readonly deep: boolean;
   /** Whether every entry is `ok`, or `unknown` where that was allowed. */
   readonly ok: boolean;
-  /** What the answer leaves out: truncated history, objects of unknown kinds, states of history that were only observed. */
+  /** What the answer leaves out: objects of unknown kinds, states of history that were only observed. */
   readonly warnings: readonly string[];
 }
 

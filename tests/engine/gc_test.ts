@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { ConfigError, MultiObjectError, StalePlanError, TetherError } from "../../engine/model/errors.ts";
 import type { Dataset } from "../../engine/dataset.ts";
+import type { VerifyOptions } from "../../engine/commands/verify.ts";
+import type { VerifyReport } from "../../engine/reports/reading.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { observeSpawns } from "../../engine/io/process.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
@@ -187,6 +189,28 @@ Deno.test("[L03] a truncated clone refuses to release anything", async (test) =>
         (e) => e instanceof TetherError && e.code === "truncated-history" && e.hints.length > 0,
       );
       assert.equal(tags(t).length, 2);
+    });
+  }
+});
+
+Deno.test("[L03] verify of all history says in its answer that a clone lacks some of it", async (test) => {
+  for (const [flags, partial] of [[["--depth", "1"], true], [["--single-branch"], true], [[], false]] as const) {
+    await test.step(flags.join(" ") || "a whole clone", async () => {
+      const { t } = await twice();
+      await using _ = t;
+      await t.repo.git(["branch", "other"]);
+      const clone = `${t.repo.outer}/clone`;
+      await t.repo.git(["clone", "-q", ...flags, `file://${t.repo.path}`, clone]);
+      const verified = (options: VerifyOptions): Promise<VerifyReport> =>
+        t.with(async (ds) => await ds.verify(options), { at: clone });
+      const report = await verified({ allHistory: true });
+      const marks = report.entries.filter((e) => e.label === "history");
+      assert.deepEqual(marks.map((e) => e.status), partial ? ["unknown"] : []);
+      if (partial) assert.match(marks[0]?.message ?? "", /^partial, .+: git (fetch|config) /);
+      assert.equal(report.ok, !partial);
+      assert.equal("history" in JSON.parse(JSON.stringify(report)), partial);
+      assert.ok((await verified({ allHistory: true, allowUnknown: true })).ok);
+      assert.ok((await verified({})).ok, "what is here needs no history");
     });
   }
 });
