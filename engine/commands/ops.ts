@@ -85,6 +85,12 @@ export function summary(entry: OpEntry): string {
         listed("reforked", keysOf(result["reforked"])),
         listed("failed", keysOf(result["failed"])),
       ].filter((p) => p !== "").join("; ");
+    case "abandon":
+      return abandonSummary(result);
+    case "forget-workspace":
+      return `forgot workspace ${String(result["workspace"] ?? "").slice(0, 8)}`;
+    case "upgrade":
+      return `version ${String(result["from_version"])} -> ${String(result["to_version"])}`;
     default:
       return "";
   }
@@ -124,6 +130,12 @@ function dropSummary(result: JsonObject): string {
   const left = result["left_for"];
   return `dropped ${String(result["bookmark"] ?? "")}${commits > 0 ? ` with ${commits} commit(s)` : ""}` +
     (typeof left === "string" ? `; on ${left} now` : "");
+}
+
+function abandonSummary(result: JsonObject): string {
+  const commits = strings(result["abandoned"]).map((id) => id.slice(0, 12));
+  const rewritten = keysOf(result["rewritten_commits"]).length;
+  return listed("abandoned", commits) + (rewritten > 0 ? `; ${rewritten} commit(s) above made again` : "");
 }
 
 function lengths(value: Json | undefined): number {

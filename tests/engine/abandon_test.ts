@@ -39,6 +39,7 @@ onBoth(
     assert.deepEqual([status.vcsDrift, status.objects.map((o) => o.state)], [[], ["clean"]]);
     const [entry] = (await t.with((ds) => ds.ops())).ops;
     assert.deepEqual([entry?.command, entry?.status], ["abandon", "done"]);
+    assert.equal(entry?.summary, `abandoned ${second.slice(0, 12)}; 1 commit(s) above made again`);
     await assert.rejects(t.with((ds) => ds.undo()), (e) => e instanceof TetherError && e.code === "not-undoable");
     const gc = await t.with((ds) => ds.gc({ dryRun: false }));
     assert.deepEqual(gc.unpinned, { memory: report.gcPlan.actions.map((a) => String(a.params["pin_id"])) });

@@ -40,6 +40,7 @@ onBoth("[commands 5.20, 8.5, Δ41] forget-workspace retires a checkout and keeps
   assert.ok(namedStore().find(t.system("a"))?.branches.has(ref));
   const [entry] = (await t.with((ds) => ds.ops())).ops;
   assert.deepEqual([entry?.command, entry?.status], ["forget-workspace", "done"]);
+  assert.equal(entry?.summary, `forgot workspace ${id.slice(0, 8)}`);
   await assert.rejects(t.with((ds) => ds.undo()), (e) => e instanceof TetherError && e.code === "not-undoable");
   await assert.rejects(t.with((ds) => ds.forgetWorkspace(id)), ConfigError, "it is not live any more");
   await t.with((ds) => ds.drop("b", { dryRun: false }));
