@@ -8,6 +8,8 @@
 import { type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { entryOf } from "../files/workspace.ts";
+import { operands } from "../io/shell.ts";
+import { renderState } from "../model/errors.ts";
 import { computePinId } from "../model/hash.ts";
 import { contentState, sameContent, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
@@ -33,6 +35,21 @@ export async function isHeldElsewhere(ctx: Context, bound: Bound, { head, to }: 
   if (!known) return false;
   if (untouched && policy.pin !== "record") return true;
   return await isPinned(ctx, bound, head) || await isReached(bound, { head, to });
+}
+
+/** Says what resetting a branch would lose, which {@link isHeldElsewhere} found nowhere else, and how to keep it. */
+export function lossOf(ctx: Context, { object, backend }: Bound, head: State): string {
+  const { key, policy } = object;
+  const same = (state: State | null | undefined): boolean =>
+    !!state && sameContent(head, state, backend.statics.volatileKeys);
+  const at = renderState(head);
+  if (!same(entryOf(ctx.workspace.baseStates, key)) && !same(ctx.objects.get(key)?.state)) {
+    return `has writes no commit records, at ${at}: commit them, or pass --discard`;
+  }
+  const pinning = policy.pin === "record"
+    ? `commit it with a pin, after "tether set --pin native ${operands([key])}"`
+    : `make its pin again, with "tether repair ${operands([key])}"`;
+  return `alone holds what was committed without a pin that lasts, at ${at}: ${pinning}, or pass --discard`;
 }
 
 /** Whether the pin of this dataset for the state is there. A manifest that names it would be no proof. */

@@ -19,7 +19,7 @@ import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports/report.ts";
 import { caseVariant, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
-import { isHeldElsewhere } from "./known_heads.ts";
+import { isHeldElsewhere, lossOf } from "./known_heads.ts";
 import { checkNewRequest, type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
 import { pickSignal } from "./snapshot.ts";
 
@@ -196,11 +196,7 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
     });
   }
   if (entryOf(ctx.workspace.workingRefs, object.key) === branch.ref) {
-    return refuse(
-      object,
-      branch.ref,
-      `has writes no commit pins, at ${renderState(branch.head)}: commit them, or pass --discard`,
-    );
+    return refuse(object, branch.ref, lossOf(ctx, bound, branch.head));
   }
   const builds = await backend.ancestorOf?.(
     withoutAt(object.locator),

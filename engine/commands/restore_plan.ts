@@ -22,7 +22,7 @@ import { readBranch, refCheck, sourceOf } from "./branches.ts";
 import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { requireStorePermissions } from "./granted.ts";
-import { isHeldElsewhere } from "./known_heads.ts";
+import { isHeldElsewhere, lossOf } from "./known_heads.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /**
@@ -160,12 +160,8 @@ async function decide(ctx: Context, bound: Bound, w: Wanted): Promise<Decision> 
   }
   const known = await isHeldElsewhere(ctx, bound, { head: branch.head, to: destination.source });
   if (!known && !w.request.discard) {
-    const whose = entryOf(ctx.workspace.workingRefs, object.key) === branch.ref ? "made here" : "not made here";
-    return refuse(
-      object,
-      branch.ref,
-      `holds writes since the last commit, ${whose}, at ${renderState(branch.head)}: commit them, or pass --discard`,
-    );
+    const here = entryOf(ctx.workspace.workingRefs, object.key) === branch.ref;
+    return refuse(object, branch.ref, `${here ? "" : "made elsewhere, "}${lossOf(ctx, bound, branch.head)}`);
   }
   const lost = known ? "" : `; throws away ${renderState(branch.head)}`;
   return {

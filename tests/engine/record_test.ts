@@ -93,3 +93,30 @@ onBoth(
     assert.deepEqual((await t.with((ds) => ds.abandon([second]))).abandoned, [second]);
   },
 );
+
+onBoth(
+  "[L05] a branch that alone holds a state recorded without a pin says so, and the way out it names works",
+  async (t) => {
+    const code = await recorded(t);
+    await t.with((ds) => ds.commit({ message: "first" }));
+    await t.with((ds) => ds.new({ bookmark: "feat" }));
+    const first = await t.id("here");
+    const ref = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["code"] ?? ""));
+    const write = async (): Promise<void> => {
+      const next = await git(code, "commit-tree", "-p", ref, "-m", "more", `${ref}^{tree}`);
+      await git(code, "update-ref", `refs/heads/${ref}`, next);
+    };
+    const refusal = async (): Promise<string> => {
+      const plan = await t.with((ds) => ds.plan.restore({ keys: ["code"], from: first }));
+      return plan.actions.filter((a) => a.op === "refuse").map((a) => a.detail).join();
+    };
+    await write();
+    await t.with((ds) => ds.commit({ message: "second" }));
+    assert.match(await refusal(), /^alone holds what was committed without a pin.*"tether set --pin native -- code"/);
+    await write();
+    assert.match(await refusal(), /^has writes no commit records, at .*: commit them, or pass --discard$/);
+    await t.with((ds) => ds.setPolicy(["code"], { pin: "native" }));
+    await t.with((ds) => ds.commit({ message: "third" }));
+    assert.equal(await refusal(), "");
+  },
+);
