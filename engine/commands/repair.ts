@@ -12,7 +12,7 @@ import { entryOf } from "../files/workspace.ts";
 import { readHistory } from "../history/references.ts";
 import { storeOf } from "../kinds.ts";
 import { asError, messageOf, reasonOf, renderState, TetherError } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { Locator, ObjectManifest, State } from "../model/manifest.ts";
 import { redact } from "../model/redact.ts";
@@ -85,11 +85,13 @@ export function applyRepair(ctx: Context, plan: Plan, options: CallOptions = {})
 export async function planRepair(ctx: Context, request: RepairRequest & CallOptions = {}): Promise<Plan> {
   const notes: string[] = [];
   const { digest } = await readHistory(ctx.vcs, { datasetId: ctx.config.datasetId });
-  const repins = await planPins(ctx, request, notes);
-  const reforks = await planBranches(ctx, request, notes);
+  const unknown: Record<string, string> = {};
+  const repins = await planPins(ctx, request, { notes, unknown });
+  const reforks = await planBranches(ctx, request, unknown);
   notes.push(...await interrupted(ctx));
   const actions = [...repins, ...reforks.map((r) => r.action)];
-  if (actions.length === 0) notes.push("nothing to repair");
+  notes.push(...Object.entries(unknown).map(unknownNote));
+  if (actions.length === 0 && Object.keys(unknown).length === 0) notes.push("nothing to repair");
   return new Plan({
     command: "repair",
     createdAt: seconds(ctx.env.now()),
@@ -98,6 +100,7 @@ export async function planRepair(ctx: Context, request: RepairRequest & CallOpti
       ...(request.keys && request.keys.length > 0 ? { keys: request.keys } : {}),
       workspace_id: ctx.workspace.workspaceId,
       history_digest: digest,
+      ...(Object.keys(unknown).length > 0 ? { unknown } : {}),
     },
     notes,
     preconditions: [
@@ -117,9 +120,12 @@ interface Named {
 }
 
 /** Every pin that is named and missing, once. */
-async function planPins(ctx: Context, request: RepairRequest & CallOptions, notes: string[]): Promise<Action[]> {
+async function planPins(
+  ctx: Context,
+  request: RepairRequest & CallOptions,
+  { notes, unknown }: { readonly notes: string[]; readonly unknown: Record<string, string> },
+): Promise<Action[]> {
   const named: Named[] = [...ctx.objects.values()].map((object) => ({ label: object.key, object }));
-  for (const b of ctx.broken) notes.push(`not repaired: ${b.error.message}`);
   if (request.allHistory) {
     const history = await historyObjects(ctx, request);
     notes.push(...history.warnings);
@@ -127,7 +133,9 @@ async function planPins(ctx: Context, request: RepairRequest & CallOptions, note
       named.push({ label: `${manifest.key}@${commit.slice(0, 12)}`, object: manifest });
     }
   }
-  const keys = new Set(selectKeys(request.keys, new Set(named.map((n) => n.object.key))));
+  const universe = new Set([...named.map((n) => n.object.key), ...ctx.broken.map((b) => b.key)]);
+  const keys = new Set(selectKeys(request.keys, universe));
+  for (const b of ctx.broken) if (keys.has(b.key)) unknown[b.key] = b.error.message;
   const byPin = new Map<string, Named>();
   for (const n of named) {
     if (n.object.pin && n.object.state && keys.has(n.object.key) && !byPin.has(n.object.pin.id)) {
@@ -150,9 +158,9 @@ async function planPins(ctx: Context, request: RepairRequest & CallOptions, note
         detail: `makes it again at ${renderState(state)}`,
         params: { locator, state, pin_id: pin.id },
       }));
-    } else {notes.push(
-        `${n.label}: pin ${verdict?.status ?? "unknown"}, left alone: ${verdict?.message ?? "no answer"}`,
-      );}
+    } else if (verdict?.status === "drifted") {
+      notes.push(`${n.label}: pin drifted, left alone: ${verdict.message ?? ""}`);
+    } else unknown[n.label] = verdict?.message ?? "no answer";
   }
   return actions;
 }
@@ -161,7 +169,7 @@ async function planPins(ctx: Context, request: RepairRequest & CallOptions, note
 async function planBranches(
   ctx: Context,
   request: RepairRequest & CallOptions,
-  notes: string[],
+  unknown: Record<string, string>,
 ): Promise<{ action: Action; precondition: Precondition }[]> {
   if (ctx.onTrunk) return [];
   const standing = await standingOf(ctx);
@@ -183,7 +191,7 @@ async function planBranches(
       };
     },
   });
-  for (const [key, error] of errors) notes.push(`${key}: its branch is not known: ${reasonOf(error)}`);
+  for (const [key, error] of errors) unknown[key] = reasonOf(error);
   const seen = new Set<string>();
   return candidates.flatMap((object) => {
     const found = values.get(object.key);
@@ -199,6 +207,11 @@ async function planBranches(
       precondition: refCheck("ref_absent", object, ref, null, "{observed}", "repair"),
     }];
   });
+}
+
+/** What a plan notes of what could not be told. */
+function unknownNote([what, why]: readonly [string, string]): string {
+  return `${what}: not known, left alone: ${why}`;
 }
 
 function selectSafely(ctx: Context, selector: string): string[] {
@@ -221,7 +234,13 @@ interface Done {
 
 async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<RepairReport> {
   options.signal?.throwIfAborted();
-  const done: Done = { repinned: {}, reforked: {}, failed: {} };
+  const unknown = plan.context["unknown"];
+  // What could not be told counts as not repaired, in the answer and in the exit code.
+  const failed = isJsonObject(unknown)
+    ? Object.entries(unknown).map(([what, why]) => [what, String(why)] as const)
+    : [];
+  const told = new Set(failed.map(unknownNote));
+  const done: Done = { repinned: {}, reforked: {}, failed: Object.fromEntries(failed) };
   if (!plan.isEmpty) {
     await seedPinnedIndex(ctx);
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text() };
@@ -248,7 +267,9 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
   const data = {
     ...done,
     notes: [
-      ...plan.notes.filter((note) => !landed.some((e) => note.startsWith(`interrupted: ${e.command} ${e.id}:`))),
+      ...plan.notes.filter((note) =>
+        !told.has(note) && !landed.some((e) => note.startsWith(`interrupted: ${e.command} ${e.id}:`))
+      ),
       ...landed.map((e) => `${e.command} ${e.id} had landed although it was interrupted: its entry is complete now`),
     ],
     complete: Object.keys(done.failed).length === 0,

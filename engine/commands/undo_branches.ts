@@ -7,7 +7,7 @@
 import { type ObjectBackend, type State, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { collectReferences } from "../history/reference_set.ts";
-import { operands } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import { storeOf } from "../kinds.ts";
 import { renderState, TetherError } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
@@ -51,7 +51,7 @@ export async function revertBranches(ctx: Context, target: Target, outcome: Outc
     await ctx.env.boundary?.(`unfork ${key}`);
   }
   await revertWorkspace(ctx, target, outcome);
-  reportResets(target, outcome);
+  await reportResets(ctx, target, outcome);
 }
 
 async function branchesMade(ctx: Context, { entry }: Target): Promise<Made[]> {
@@ -142,13 +142,34 @@ async function deleteBookmark(ctx: Context, { entry }: Target, outcome: Outcome)
   await ctx.env.boundary?.("bookmark");
 }
 
-function reportResets({ entry }: Target, outcome: Outcome): void {
+/** Says where branches were that the operation reset, in full, and which command puts each back. */
+async function reportResets(ctx: Context, { entry }: Target, outcome: Outcome): Promise<void> {
   const heads = isJsonObject(entry.pre["heads"]) ? entry.pre["heads"] : {};
   const reset = entry.command === "fork" ? Object.keys(heads) : texts(entry.result["reset"]);
   for (const key of reset) {
     const head = heads[key];
-    outcome.irreversible.push(
-      `the branch of "${key}" was reset; it was at ${isJsonObject(head) ? renderState(head) : "a head not recorded"}`,
-    );
+    const where = isJsonObject(head)
+      ? `it was at ${canonical(head)}${await wayBack(ctx, key, head as State)}`
+      : "it was at a head not recorded";
+    outcome.irreversible.push(`the branch of "${key}" was reset; ${where}`);
   }
+}
+
+/** Returns the command that puts a branch back to a state, where its store still has that state under a name of its own. */
+async function wayBack(ctx: Context, key: string, state: State): Promise<string> {
+  const object = ctx.objects.get(key);
+  if (!object) return "";
+  try {
+    const backend = await ctx.backends.get(object.kind);
+    for (const value of Object.values(state)) {
+      if (typeof value === "object" || typeof value === "boolean") continue;
+      const at = String(value);
+      const found = await backend.fingerprint({ ...withoutAt(object.locator), at }, undefined).catch(() => undefined);
+      if (!found || !sameContent(found, state, backend.statics.volatileKeys)) continue;
+      return `: tether restore --at ${shellQuote(at)} ${operands([key])}`;
+    }
+  } catch {
+    // The state itself is told; a store that cannot be asked names no command.
+  }
+  return "";
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { MultiObjectError, TetherError } from "../../engine/model/errors.ts";
 import { scene } from "../fault/_scene.ts";
+import type { RepairReport } from "../../engine/reports/releasing.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
@@ -10,6 +11,15 @@ async function committed(): Promise<TempDataset> {
   await t.addMemory("a");
   await t.with((ds) => ds.commit({ message: "first" }));
   return t;
+}
+
+/** A git repository with one commit. */
+async function store(path: string): Promise<{ readonly path: string }> {
+  for (const args of [["init", "-q", "-b", "main", path], ["-C", path, "commit", "-q", "--allow-empty", "-m", "one"]]) {
+    const { success } = await new Deno.Command("git", { args }).output();
+    assert.ok(success);
+  }
+  return { path };
 }
 
 function branches(t: TempDataset): string[] {
@@ -83,6 +93,29 @@ Deno.test("[commands 8.9, L43] undo of new deletes the branches it made, its boo
     await t.with((ds) => ds.commit({ message: "second" }));
     await t.with((ds) => ds.restore(["a"], { from: "HEAD~1" }));
     await assert.rejects(t.with((ds) => ds.undo()), /was reset; it was at/);
+  });
+  await test.step("in full, with the command that puts it back", async () => {
+    await using t = await committed();
+    const { path } = await store(`${t.repo.outer}/code`);
+    await t.with((ds) => ds.add({ key: "code", kind: "git", locator: { path } }));
+    await t.with((ds) => ds.commit({ message: "both" }));
+    await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+    const refs = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs));
+    const head = { a: t.write("a", refs["a"] ?? "").id, code: "" };
+    await t.repo.git(["-C", path, "commit", "-q", "--allow-empty", "-m", "two"]);
+    await t.repo.git(["-C", path, "branch", "-f", refs["code"] ?? "", "HEAD"]);
+    head.code = await t.repo.git(["-C", path, "rev-parse", "HEAD"]);
+    await t.with((ds) => ds.commit({ message: "second" }));
+    await t.with((ds) => ds.restore(["a", "code"], { from: "HEAD~1" }));
+    const error = await t.with((ds) => ds.undo()).catch((e) => e);
+    assert.ok(error instanceof TetherError);
+    for (const [key, id] of Object.entries(head)) {
+      assert.ok(error.message.includes(`${id}"`), "the whole state");
+      const [, at = ""] = new RegExp(`tether restore --at (\\S+) -- ${key}`).exec(error.message) ?? [];
+      await t.with((ds) => ds.restore([key], { at }));
+    }
+    assert.equal(namedStore().find(t.system("a"))?.head(refs["a"] ?? "").id, head.a);
+    assert.equal(await t.repo.git(["-C", path, "rev-parse", refs["code"] ?? ""]), head.code);
   });
 });
 
@@ -222,6 +255,36 @@ onBoth("[commands 5.16] undo of what left nothing says so and names what came be
       assert.deepEqual(error.hints, [`tether undo ${commit?.id}`]);
       assert.equal(await t.id("here"), vcsCommit, "nobody asked for that one");
       assert.equal((await t.with((ds) => ds.undo({ op: commit?.id ?? "" }))).command, "commit");
+    });
+  }
+});
+
+Deno.test("[commands 5.17] what repair could not tell is not repaired: it fails, in the answer and in a saved plan's", async (test) => {
+  const troubles: Readonly<Record<string, (t: TempDataset) => Promise<void>>> = {
+    "a manifest with conflict markers": (t) =>
+      Deno.writeTextFile(`${t.root}/.tether/objects/a.toml`, "<<<<<<< here\n=======\n>>>>>>> there\n"),
+    "a manifest that is no TOML": (t) => Deno.writeTextFile(`${t.root}/.tether/objects/a.toml`, "= 1"),
+    "a store that is not there": (t) => Deno.rename(`${t.repo.outer}/code`, `${t.repo.outer}/away`),
+  };
+  for (const [name, trouble] of Object.entries(troubles)) {
+    await test.step(name, async () => {
+      await using t = await tempDataset();
+      const locator = await store(`${t.repo.outer}/code`);
+      await t.with((ds) => ds.add({ key: "a", kind: "git", locator: { ...locator } }));
+      await t.addMemory("b");
+      await t.with((ds) => ds.commit({ message: "first" }));
+      assert.deepEqual((await t.with((ds) => ds.repair())).notes, ["nothing to repair"]);
+      namedStore().find(t.system("b"))?.tags.clear();
+      await trouble(t);
+      const plan = await t.with((ds) => ds.plan.repair());
+      assert.match(plan.notes.join(), /^a: not known, left alone: /);
+      const first = await t.with((ds) => ds.apply(plan)) as RepairReport;
+      const again = await t.with((ds) => ds.repair());
+      for (const report of [first, again]) {
+        assert.deepEqual([Object.keys(report.failed), report.complete, report.notes], [["a"], false, []]);
+      }
+      assert.deepEqual([Object.keys(first.repinned), again.repinned], [["b"], {}], "the rest is repaired");
+      assert.ok((await t.with((ds) => ds.repair({ keys: ["b"] }))).complete, "only what was asked for");
     });
   }
 });
