@@ -10,7 +10,6 @@ import type { Context } from "../context.ts";
 import { removeListing } from "../files/listings.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf } from "../files/workspace.ts";
-import { collectReferences } from "../history/reference_set.ts";
 import {
   asError,
   messageOf,
@@ -20,9 +19,8 @@ import {
   StalePlanError,
   TetherError,
 } from "../model/errors.ts";
-import { isJsonObject, type JsonObject } from "../model/json.ts";
+import type { JsonObject } from "../model/json.ts";
 import { type Locator, sameContent } from "../model/manifest.ts";
-import { parseWorkingRef } from "../model/names.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
@@ -30,9 +28,10 @@ import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { GcReport } from "../reports/releasing.ts";
 import { completeAbandoned } from "./abandon_begun.ts";
-import { isHolding, isStray, whatIsAlive } from "./gc_branches.ts";
+import { isHolding } from "./gc_branches.ts";
 import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
+import { checkSavedGc, type DoneAlready } from "./gc_saved.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** Plans and applies under one hold of the locks. @throws {MultiObjectError} with the `report`, when something failed. */
@@ -50,9 +49,9 @@ export function gc(ctx: Context, request: GcRequest & CallOptions): Promise<GcRe
 export function applyGc(ctx: Context, plan: Plan, options: CallOptions = {}): Promise<GcReport> {
   return withLocks(ctx, { command: "gc", repository: true, ...pickSignal(options) }, async () => {
     await checkPlan(ctx, plan, "gc");
-    await requireUnneeded(ctx, plan);
+    const done = await checkSavedGc(ctx, plan);
     await completeAbandoned(ctx);
-    return await applyPlannedGc(ctx, plan, options);
+    return await applyPlannedGc(ctx, plan, { ...options, done });
   });
 }
 
@@ -73,45 +72,8 @@ export async function requireWholeHistory(ctx: Context, verb: string): Promise<v
  * @throws {TetherError} if it would be refused.
  */
 export async function requireReleasable(ctx: Context, plan: Plan): Promise<void> {
-  await requireUnneeded(ctx, plan);
+  await checkSavedGc(ctx, plan);
   await requireReady(ctx, plan);
-}
-
-/** What needs something by now that nothing needed, and that no commit shows: a saved plan may be old. */
-async function requireUnneeded(ctx: Context, plan: Plan): Promise<void> {
-  await requireUnnamed(ctx, plan);
-  await requireStray(ctx, plan);
-}
-
-/** A bookmark that was gone may be back, and a checkout may work on its branch. A plan with a scope is about one that goes. */
-async function requireStray(ctx: Context, plan: Plan): Promise<void> {
-  const branches = actionsOf(plan, "delete-branch");
-  const { scope, keep_bookmarks: keep } = plan.context;
-  if (branches.length === 0 || isJsonObject(scope)) return;
-  const alive = await whatIsAlive(ctx, { keepBookmarks: Array.isArray(keep) ? keep.map(String) : [] });
-  const used = branches.find(({ target }) => {
-    const name = parseWorkingRef(target);
-    return name !== undefined && !isStray(ctx, target, { name, alive });
-  });
-  if (used === undefined) return;
-  throw new StalePlanError(`Cannot apply the plan: branch "${used.target}" of "${used.key}" is in use by now`, {
-    hints: ["tether gc --prune-bookmarks"],
-  });
-}
-
-/** An index, another checkout or an operation may name a pin by now that nothing named: no commit shows that. */
-async function requireUnnamed(ctx: Context, plan: Plan): Promise<void> {
-  const unpins = actionsOf(plan, "unpin");
-  const listings = actionsOf(plan, "delete-listing");
-  if (unpins.length + listings.length === 0) return;
-  const references = await collectReferences(ctx);
-  const named = unpins.find((a) => references.pinIds.has(String(a.params["pin_id"]))) ??
-    listings.find((a) => references.listings.has(a.target));
-  if (named === undefined) return;
-  throw new StalePlanError(
-    `Cannot apply the plan: a manifest or an unfinished operation names "${named.target}" by now`,
-    { hints: ["tether gc"] },
-  );
 }
 
 async function requireReady(ctx: Context, plan: Plan): Promise<void> {
@@ -124,7 +86,7 @@ async function requireReady(ctx: Context, plan: Plan): Promise<void> {
 export async function applyPlannedGc(
   ctx: Context,
   plan: Plan,
-  options: CallOptions & { readonly parent?: string },
+  options: CallOptions & { readonly parent?: string; readonly done?: DoneAlready },
 ): Promise<GcReport> {
   await requireReady(ctx, plan);
   if (actionsOf(plan, "delete-store").length > 0) await (await wholeStores()).requireDeletable(ctx, plan);
@@ -222,8 +184,8 @@ class GcRun {
   }
 
   /** Applies the actions in order. One that fails is collected; an abort stops before the next. */
-  async apply(op: RunningOp, options: CallOptions): Promise<void> {
-    const { writes } = this.#plan;
+  async apply(op: RunningOp, options: CallOptions & { readonly done?: DoneAlready }): Promise<void> {
+    const writes = this.#plan.writes.filter((a) => !options.done?.taken.has(a));
     for (const [index, a] of writes.entries()) {
       if (options.signal?.aborted) {
         this.#stopped = true;
@@ -232,7 +194,8 @@ class GcRun {
       }
       options.onProgress?.({ verb: "releasing", done: index, total: writes.length });
       try {
-        await this.#step(op, a);
+        if (options.done?.gone.has(a)) await this.#ctx.indexes.removePins([String(a.params["pin_id"])]);
+        else await this.#step(op, a);
       } catch (error) {
         this.failed.set(`${a.op} ${a.target} (${a.key || "dataset"})`, asError(error));
       }
@@ -271,8 +234,9 @@ class GcRun {
     const id = String(a.params["pin_id"]);
     await backend.unpin?.(a.params["locator"] as Locator, { id, ref: a.target });
     await this.#ctx.env.boundary?.(`released ${a.target}`);
-    await op.progress({ action: "unpin", target: a.target });
+    // Off the index first: a step that is journaled is not taken again, and whoever makes the pin anew is its owner.
     await this.#ctx.indexes.removePins([id]);
+    await op.progress({ action: "unpin", target: a.target });
     push(this.#unpinned, a.kind, id);
   }
 

@@ -87,6 +87,6 @@ function release(store: StoreReferences, id: string, verdict: PinVerdict): Actio
     kind: store.kind,
     target: refForPin(id),
     detail: why,
-    params: { locator: store.locator, pin_id: id },
+    params: { locator: store.locator, pin_id: id, ...(verdict === "unpin-foreign" ? { foreign: true } : {}) },
   });
 }

@@ -103,7 +103,7 @@ export class StoreReader {
           kind: store.kind,
           target: refForPin(id),
           detail: `no manifest names it or its store${pins.has(id) ? "" : "; not created by this clone"}`,
-          params: { locator: store.locator, pin_id: id },
+          params: { locator: store.locator, pin_id: id, ...(pins.has(id) ? {} : { foreign: true }) },
         })
       ),
     };
