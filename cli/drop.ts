@@ -73,6 +73,7 @@ export function dropLines(report: DropReport): Line[] {
       ...(report.leftFor === null ? [] : [`now on ${report.leftFor}`]),
       ...report.abandoned.map((commit) => `  abandoned ${short(commit)}`),
       `dropped ${report.bookmark}`,
+      ...report.notes,
     ]),
     ...(report.gc ? gcLines(report.gc) : []),
   ];

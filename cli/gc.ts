@@ -122,5 +122,8 @@ export function gcLines(report: GcReport): Line[] {
     ...(report.deletedListings.length > 0 ? [`deleted listings: ${report.deletedListings.length}`] : []),
   ];
   const failed = failures(report.failed);
-  return [...lines(text.length > 0 || failed.length > 0 ? text : ["nothing to release"]), ...failed];
+  return [
+    ...lines([...(text.length > 0 || failed.length > 0 ? text : ["nothing to release"]), ...report.notes]),
+    ...failed,
+  ];
 }

@@ -15,7 +15,7 @@ import type { Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { DropReport, GcReport } from "../reports/releasing.ts";
-import { type DropRequest, planDrop, scopeOf } from "./drop_plan.ts";
+import { type DropRequest, planDrop, remoteNotes, scopeOf } from "./drop_plan.ts";
 import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
 import type { GcRequest } from "./gc_input.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
@@ -135,6 +135,11 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
   options.signal?.throwIfAborted();
   const scope = await scopeOf(ctx, { bookmark, commits, leave: null });
   const pre: JsonObject = { vcs: (await ctx.position()).record, workspace: await ctx.workspaceFile.text() };
+  const { loses } = plan.context;
+  const notes = [
+    ...await remoteNotes(ctx, bookmark),
+    ...(Array.isArray(loses) ? loses.map((l) => `lost its last holder: ${l}`) : []),
+  ];
   let released: GcReport | null = null;
   let trouble: Error | undefined;
   await operate(ctx, { command: "drop", plan, pre }, {
@@ -168,7 +173,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
       return { result, value: undefined, failures: [trouble] };
     },
   });
-  return finish(ctx, { bookmark, leave: typeof leave === "string" ? leave : null, commits, released, trouble });
+  return finish(ctx, { bookmark, leave: typeof leave === "string" ? leave : null, commits, released, trouble, notes });
 }
 
 /** A store that was to go and got a holder only after history had changed: part of what was shown is not done (commands §3.3). */
@@ -186,6 +191,7 @@ interface Dropped {
   readonly commits: readonly string[];
   readonly released: GcReport | null;
   readonly trouble: Error | undefined;
+  readonly notes: readonly string[];
 }
 
 function finish(ctx: Context, d: Dropped): DropReport {
@@ -194,6 +200,7 @@ function finish(ctx: Context, d: Dropped): DropReport {
     leftFor: d.leave,
     abandoned: d.commits,
     gc: d.released,
+    notes: d.notes,
     warnings: [...ctx.warnings],
   };
   const report = withJson(data, () => ({
@@ -201,6 +208,7 @@ function finish(ctx: Context, d: Dropped): DropReport {
     left_for: data.leftFor,
     abandoned: data.abandoned,
     gc: d.released ? d.released.toJSON() : null,
+    notes: data.notes,
   }));
   if (!d.trouble) return report;
   // The commits and the bookmark are gone: part of the work was done (Δ11).

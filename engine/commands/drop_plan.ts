@@ -79,7 +79,6 @@ export async function planDrop(ctx: Context, request: DropRequest & CallOptions)
   });
   const infos = await ctx.vcs.commitInfos(commits);
   const digest = String(preview.context["history_digest"]);
-  const remotes = await ctx.vcs.remoteBookmarks(bookmark);
   const lost = await lastHolders(ctx, scope);
   return new Plan({
     command: "drop",
@@ -96,7 +95,7 @@ export async function planDrop(ctx: Context, request: DropRequest & CallOptions)
       loses: lost,
     },
     notes: [
-      ...remotes.map((r) => `${r} still reaches these commits, and their pins stay; delete it there to let go of them`),
+      ...await remoteNotes(ctx, bookmark),
       ...lost.map((l) =>
         `loses its last holder: ${l}${request.forcePrune ? "" : " (applying stops without --force-prune)"}`
       ),
@@ -121,6 +120,13 @@ export async function planDrop(ctx: Context, request: DropRequest & CallOptions)
       ...preview.actions,
     ],
   });
+}
+
+/** Says which remote bookmarks keep the commits of one that is dropped here. */
+export async function remoteNotes(ctx: Context, bookmark: string): Promise<string[]> {
+  return (await ctx.vcs.remoteBookmarks(bookmark)).map((r) =>
+    `${r} still reaches these commits, and their pins stay; delete it there to let go of them`
+  );
 }
 
 async function requireDroppable(

@@ -19,7 +19,7 @@ import {
   StalePlanError,
   TetherError,
 } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { type Locator, sameContent } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Action, Plan } from "../plan/plan.ts";
@@ -94,7 +94,7 @@ export async function applyPlannedGc(
   const run = new GcRun(ctx, plan);
   const spec = { command: "gc", plan, ...(options.parent === undefined ? {} : { parent: options.parent }) };
   if (plan.isEmpty) {
-    await settle(ctx, spec);
+    if (run.failed.size === 0) await settle(ctx, spec);
   } else {
     await seedPinnedIndex(ctx);
     const pre = { workspace: await ctx.workspaceFile.text() };
@@ -173,6 +173,11 @@ class GcRun {
   constructor(ctx: Context, plan: Plan) {
     this.#ctx = ctx;
     this.#plan = plan;
+    // What could not be looked into may hold what should have gone: that is no success.
+    const { unread } = plan.context;
+    for (const [what, why] of Object.entries(isJsonObject(unread) ? unread : {})) {
+      this.failed.set(what, new TetherError(String(why), { code: "unread" }));
+    }
     for (const a of actionsOf(plan, "keep-branch")) push(this.#kept, a.key, a.target);
     for (const a of actionsOf(plan, "keep-store")) this.#keptStores[storeName(this.#keptStores, a)] = a.detail;
   }
@@ -295,7 +300,7 @@ class GcRun {
       notes: this.#plan.notes,
       warnings: [...this.#ctx.warnings],
     };
-    return withJson(data, () => json);
+    return withJson(data, () => ({ ...json, notes: data.notes }));
   }
 
   #keptPins(): Lists {

@@ -11,7 +11,7 @@ import type { Context } from "../context.ts";
 import type { References, StoreReferences } from "../history/reference_set.ts";
 import { mapSettled } from "../io/pool.ts";
 import { scopeOf, storeOf } from "../kinds.ts";
-import { reasonOf, renderState } from "../model/errors.ts";
+import { renderState } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
 import { compareCodePoints, type JsonObject } from "../model/json.ts";
 import { contentState, sameContent } from "../model/manifest.ts";
@@ -19,7 +19,7 @@ import { bookmarkSlug, parsePinRef, parseWorkingRef, refForPin, type WorkingRefN
 import { type HeadFacts, judgeBranch } from "../model/verdicts.ts";
 import type { Action } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
-import { action, type GcInput } from "./gc_input.ts";
+import { action, type GcInput, noteUnread } from "./gc_input.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** What the judgement of branches needs besides. */
@@ -57,7 +57,8 @@ export async function planBranches(ctx: Context, input: BranchInput): Promise<Pl
   input.signal?.throwIfAborted();
   const actions = judged.flatMap((outcome, i) => {
     if (outcome.ok) return outcome.value;
-    input.notes.push(`${sorted[i]?.key}: its branches are not known, none is deleted: ${reasonOf(outcome.error)}`);
+    const store = sorted[i];
+    if (store) noteUnread(ctx, input, { store, verb: "list-branches", error: outcome.error });
     return [];
   });
   const live = [...alive.bookmarks].sort(compareCodePoints);

@@ -4,9 +4,12 @@
  * @module
  */
 
-import type { References } from "../history/reference_set.ts";
+import type { Context } from "../context.ts";
+import type { References, StoreReferences } from "../history/reference_set.ts";
+import { storeOf } from "../kinds.ts";
+import { reasonOf } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import type { Locator, ObjectManifest } from "../model/manifest.ts";
+import { type Locator, locatorText, type ObjectManifest } from "../model/manifest.ts";
 import type { Action } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
 
@@ -99,6 +102,34 @@ export interface GcInput extends GcRequest, CallOptions {
   readonly scope?: GcScope;
   /** Collects sentences for the plan. */
   readonly notes: string[];
+  /** Collects what did not answer, as `verb place (key)`, with the reason: applying the plan fails for it. */
+  readonly unread: Map<string, string>;
+}
+
+/** A listing that a plan of gc needs. */
+interface Listing {
+  readonly store: Pick<StoreReferences, "kind" | "backend" | "locator" | "key">;
+  readonly verb: "list-pins" | "list-branches";
+  readonly error: unknown;
+}
+
+/**
+ * Notes that a store did not answer. Whoever narrowed gc to a bookmark hears of a failure only where something of it can be: in
+ * the stores that its commits or today's objects name.
+ */
+export function noteUnread(ctx: Context, input: GcInput, { store, verb, error }: Listing): void {
+  const { key, kind, backend, locator } = store;
+  const why = reasonOf(error);
+  input.notes.push(
+    verb === "list-pins"
+      ? `${key}: its pins are not known, none is released: ${why}`
+      : `${key}: its branches are not known, none is deleted: ${why}`,
+  );
+  const name = storeOf(backend, locator);
+  const { scope } = input;
+  const concerned = scope === undefined || scope.dropped.stores.has(name) ||
+    [...ctx.objects.values()].some((o) => o.kind === kind && storeOf(backend, o.locator) === name);
+  if (concerned) input.unread.set(`${verb} ${locatorText(locator)} (${key})`, why);
 }
 
 /** Returns an action; what is not given is empty. */

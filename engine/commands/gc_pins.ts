@@ -9,12 +9,11 @@ import { ownPins } from "../checkouts.ts";
 import type { StoreReferences } from "../history/reference_set.ts";
 import { mapSettled } from "../io/pool.ts";
 import { namespaceOf } from "../kinds.ts";
-import { reasonOf } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
 import { refForPin } from "../model/names.ts";
 import { judgePin, type PinVerdict } from "../model/verdicts.ts";
 import type { Action } from "../plan/plan.ts";
-import { action, type GcInput } from "./gc_input.ts";
+import { action, type GcInput, noteUnread } from "./gc_input.ts";
 import { pickSignal } from "./snapshot.ts";
 
 /** Lists the pins of every namespace once, and judges those of this dataset. */
@@ -42,7 +41,7 @@ export async function planPins(ctx: Context, input: GcInput): Promise<{ readonly
   sorted.forEach((store, i) => {
     const outcome = judged[i];
     if (!outcome?.ok) {
-      input.notes.push(`${store.key}: its pins are not known, none is released: ${reasonOf(outcome?.error)}`);
+      noteUnread(ctx, input, { store, verb: "list-pins", error: outcome?.error });
       return;
     }
     const { foreign, unnamed } = outcome.value;

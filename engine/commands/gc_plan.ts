@@ -49,7 +49,8 @@ export async function planGc(ctx: Context, request: GcRequest & CallOptions & { 
     `history: ${references.commits} commit(s) read, every ref and every checkout counted`,
     ...references.notes,
   ];
-  const input: GcInput = { ...request, references, notes };
+  const unread = new Map<string, string>();
+  const input: GcInput = { ...request, references, notes, unread };
   const pins = await planPins(ctx, input);
   const branches = await planBranches(ctx, { ...input, released: pins.actions.filter((a) => a.op === "unpin") });
   const stores = await planWholeStores(ctx, input);
@@ -79,6 +80,7 @@ export async function planGc(ctx: Context, request: GcRequest & CallOptions & { 
       vcs_head: (await ctx.position()).commit,
       history_digest: references.digest,
       ...(branches.live ? { live_bookmarks: branches.live } : {}),
+      ...(unread.size > 0 ? { unread: Object.fromEntries(unread) } : {}),
     },
     notes,
     preconditions: [...await historyPreconditions(ctx, references.digest), ...stores.preconditions],

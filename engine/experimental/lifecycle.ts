@@ -193,6 +193,7 @@ async function planTouched(ctx: Context, c: Candidate, judging: JudgingStores): 
   } catch (error) {
     if (error instanceof StoreNotFoundError) return { ...NOTHING, actions: [forget] };
     judging.input.notes.push(`${where}: its refs are not known, none is released: ${reasonOf(error)}`);
+    judging.input.unread.set(`list-refs ${where} (${c.key})`, reasonOf(error));
     return NOTHING;
   }
 }

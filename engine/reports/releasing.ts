@@ -35,6 +35,8 @@ export interface DropReport extends Report {
   readonly abandoned: readonly string[];
   /** What was released; `null` when that did not come about. */
   readonly gc: GcReport | null;
+  /** What still reaches its commits, and recorded states that lost their last holder. */
+  readonly notes: readonly string[];
   /** What the user should know though nothing failed. */
   readonly warnings: readonly string[];
 }
@@ -148,7 +150,7 @@ export interface GcReport extends Report {
   readonly keptStores: Readonly<Record<string, string>>;
   /** Keys of stores that hold nothing of this dataset any more. */
   readonly forgottenStores: readonly string[];
-  /** What failed, by `verb target (key)`. */
+  /** What failed, by `verb target (key)`; stores that did not answer are among it. */
   readonly failed: Readonly<Record<string, string>>;
   /** What the plan left alone, and why. */
   readonly notes: readonly string[];
