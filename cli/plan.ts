@@ -36,7 +36,7 @@ export function define(command: Command, context: Context): void {
     .addArgument(new Argument("<action>", "show or check").choices(["show", "check"] as const))
     .argument("<file>", "a plan that --plan saved")
     .action(async (action, file) => {
-      const plan = await readPlan(file);
+      const plan = await readPlan(file, context.world.signal);
       if (action === "show") {
         if (plan.digest() !== plan.recordedDigest) {
           context.ui.warning("the plan was edited after it was made, so it cannot be applied");

@@ -5,11 +5,13 @@
  */
 
 import type { Dataset } from "../engine/dataset.ts";
-import { ConfigError, messageOf, TetherError } from "../engine/model/errors.ts";
+import { systemReason } from "../engine/io/system_error.ts";
+import { ConfigError, TetherError } from "../engine/model/errors.ts";
 import { Plan, type PlanCommand } from "../engine/plan/plan.ts";
 import type { Report } from "../engine/reports/report.ts";
 import type { Context } from "./context.ts";
 import { requirePlanTarget } from "./plan_target.ts";
+import { unlessInterrupted } from "./interrupt.ts";
 import { lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
@@ -42,7 +44,7 @@ export async function runPlanned<R extends Report>(
   planned: PlannedCommand<R>,
 ): Promise<void> {
   if (flags.fromPlan !== undefined) {
-    const plan = await loadPlan(flags.fromPlan, planned.command);
+    const plan = await loadPlan(flags.fromPlan, planned.command, context.world.signal);
     // The plan's command is this one, so its report is this command's too.
     context.show(await planned.apply(plan) as R, planned.view);
   } else if (flags.plan !== undefined) {
@@ -117,12 +119,13 @@ function requireDurable(dataset: Pick<Dataset, "persistent">, path: string): voi
  *
  * @throws {ConfigError} if the file cannot be read or holds no plan.
  */
-export async function readPlan(path: string): Promise<Plan> {
+export async function readPlan(path: string, signal: AbortSignal): Promise<Plan> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await unlessInterrupted(() => Deno.readTextFile(path), signal);
   } catch (error) {
-    throw new ConfigError(`Cannot read the plan "${path}": ${messageOf(error)}`, {
+    signal.throwIfAborted();
+    throw new ConfigError(`Cannot read the plan "${path}": ${systemReason(error)}`, {
       code: "plan",
       hints: ["Name a file that --plan wrote"],
       cause: error,
@@ -132,8 +135,8 @@ export async function readPlan(path: string): Promise<Plan> {
 }
 
 /** Reads a saved plan of one command. @throws {ConfigError} if it is one of another. */
-async function loadPlan(path: string, command: PlanCommand): Promise<Plan> {
-  const plan = await readPlan(path);
+async function loadPlan(path: string, command: PlanCommand, signal: AbortSignal): Promise<Plan> {
+  const plan = await readPlan(path, signal);
   if (plan.command === command) return plan;
   throw new ConfigError(`Cannot use the plan "${path}" for ${command}: it is a plan for ${plan.command}`, {
     code: "plan",
@@ -145,6 +148,10 @@ async function savePlan(path: string, plan: Plan): Promise<void> {
   try {
     await Deno.writeTextFile(path, plan.text());
   } catch (error) {
-    throw new TetherError(`Cannot write the plan to "${path}": ${messageOf(error)}`, { code: "plan", cause: error });
+    throw new TetherError(`Cannot write the plan to "${path}": ${systemReason(error)}`, {
+      code: "plan",
+      hints: ["Name a file in a folder that exists and can be written, outside the checkout if that is read-only"],
+      cause: error,
+    });
   }
 }

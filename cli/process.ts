@@ -8,6 +8,7 @@ import { readVariable } from "../engine/env.ts";
 import { endChildren } from "../engine/io/process.ts";
 import { EXIT, type World } from "./context.ts";
 import { runCli } from "./program.ts";
+import { unlessInterrupted } from "./interrupt.ts";
 import { type Stream, streamOf } from "./stream.ts";
 import { errorLines } from "./errors.ts";
 
@@ -21,7 +22,7 @@ export async function runProcess(args: readonly string[], stdout: Stream): Promi
     stdout,
     stderr,
     env: grantedVariable,
-    readLine,
+    readLine: () => unlessInterrupted(readLine, interrupts.signal),
     chdir: (path) => Deno.chdir(path),
     signal: interrupts.signal,
   };

@@ -6,7 +6,8 @@
  */
 
 import { dirname } from "node:path";
-import { LockError, messageOf } from "../model/errors.ts";
+import { systemReason } from "../io/system_error.ts";
+import { LockError } from "../model/errors.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { isoSeconds } from "../model/time.ts";
 import { type Patience, tryFlock } from "../io/flock.ts";
@@ -107,7 +108,7 @@ async function openLock(path: string): Promise<Deno.FsFile> {
     return await Deno.open(path, { append: true, create: true });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable || !isReadOnly(error)) throw writeError(path, error);
-    throw new LockError(`Cannot lock "${path}": the file cannot be written: ${messageOf(error)}`, {
+    throw new LockError(`Cannot lock "${path}": the file cannot be written: ${systemReason(error)}`, {
       code: "read-only",
       hints: ["Reading works here as it is: to change anything, run it as a user who may write there"],
       details: { lock: path },
@@ -120,7 +121,7 @@ async function tryLock(file: Deno.FsFile, path: string, patience: Patience): Pro
   try {
     return await tryFlock(file, patience);
   } catch (error) {
-    throw new LockError(`Cannot lock "${path}": this file system has no locks: ${messageOf(error)}`, {
+    throw new LockError(`Cannot lock "${path}": this file system has no locks: ${systemReason(error)}`, {
       code: "no-locks",
       hints: ["Keep the checkout on a file system with flock, such as a local disk"],
       details: { lock: path },

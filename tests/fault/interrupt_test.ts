@@ -157,3 +157,35 @@ async function firstLine(path: string): Promise<string> {
   }
   throw new Error(`"${path}" never appeared`);
 }
+
+Deno.test("[L37, commands 1.3] one interrupt ends every command that still waits to read its plan", async (t) => {
+  await using l = await lab({ init: true });
+  await l.ok(["add", "../code", "--kind", "git"]);
+  await l.ok(["commit", "-m", "Baseline"]);
+  const before = await everything(l.repo.outer);
+  const pipe = l.beside("pipe");
+  const waits: readonly (readonly string[])[] = [
+    ["commit", "-m", "x", "--from-plan", pipe],
+    ["new", "--from-plan", pipe],
+    ["gc", "--no-dry-run", "--from-plan", pipe],
+    ["plan", "show", pipe],
+  ];
+  for (const [index, args] of waits.entries()) {
+    const signal = index % 2 === 0 ? "SIGINT" : "SIGTERM";
+    await t.step(`${args.slice(0, 2).join(" ")}, ${signal}`, async () => {
+      assert.ok((await new Deno.Command("mkfifo", { args: [pipe] }).output()).success);
+      const child = spawnTether(args, { cwd: l.repo.path });
+      // Opening a pipe waits for who reads it: from here on tether waits for what never comes.
+      const writer = await Deno.open(pipe, { write: true });
+      child.kill(signal);
+      const { code, stdout, stderr } = await child.output();
+      assert.deepEqual(
+        [code, new TextDecoder().decode(stdout), new TextDecoder().decode(stderr)],
+        [130, "", "error: Interrupted\n"],
+      );
+      writer.close();
+      await Deno.remove(pipe);
+      await assertUnchanged(l.repo.outer, before, args.join(" "));
+    });
+  }
+});
