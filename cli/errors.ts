@@ -14,7 +14,10 @@ export function errorLines(error: unknown, options: { readonly debug?: boolean }
   const { sentence, more, hints } = told(error, options.debug === true);
   const lines: Line[] = [{ text: `error: ${sentence}`, style: "red", to: "err" }];
   lines.push(...more.map((text): Line => ({ text: `  ${text}`, to: "err" })));
-  lines.push(...hints.map((text): Line => ({ text: `hint: ${text}`, to: "err" })));
+  // What is to be pasted may have lines of its own.
+  for (const [first = "", ...rest] of hints.map((text) => text.split("\n"))) {
+    lines.push({ text: `hint: ${first}`, to: "err" }, ...rest.map((text): Line => ({ text: `  ${text}`, to: "err" })));
+  }
   if (options.debug) lines.push(...stackLines(error));
   return lines;
 }

@@ -79,7 +79,7 @@ export function fields(pairs: readonly string[] | undefined, flag: string): Reco
 
 /**
  * Refuses empty and blank values of options and arguments (L42): an unset variable of a script must not mean "default".
- * `0` is a value.
+ * `0` is a value. Refuses values that were not UTF-8 too: what the runtime makes of them names something else.
  *
  * @throws {ConfigError} naming the first one.
  */
@@ -88,6 +88,13 @@ export function refuseBlank(values: Iterable<readonly [name: string, value: unkn
     const texts: unknown[] = Array.isArray(value) ? value : [value];
     if (texts.some((t) => typeof t === "string" && t.trim() === "")) {
       throw new ConfigError(`Cannot use an empty value for ${name}`, { code: "empty" });
+    }
+    // The runtime puts this character for bytes that are no UTF-8 (L22). A message is for people, and may hold it.
+    if (name !== "--message" && texts.some((t) => typeof t === "string" && t.includes("\ufffd"))) {
+      throw new ConfigError(`Cannot use this value for ${name}: it is not UTF-8, so it cannot be told what it names`, {
+        code: "encoding",
+        hints: ["Give the name in UTF-8: what is called otherwise on disk must be renamed"],
+      });
     }
   }
 }

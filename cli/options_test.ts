@@ -18,6 +18,13 @@ Deno.test("[L42] refuseBlank() refuses empty and blank, and takes 0", () => {
   }
 });
 
+Deno.test("[L22] refuseBlank() refuses what was no UTF-8, but for a message", () => {
+  for (const value of ["a\ufffd", ["x", "\ufffd"]]) {
+    assert.throws(() => refuseBlank([["key", value]]), /Cannot use this value for key: it is not UTF-8/);
+  }
+  refuseBlank([["--message", "about \ufffd"], ["key", "\ufffe é"]]);
+});
+
 Deno.test("numbers are whole and in range", () => {
   assert.equal(count("0"), 0);
   assert.equal(port("65535"), 65535);

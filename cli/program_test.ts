@@ -81,6 +81,7 @@ Deno.test("[commands 1.3, L42] what contradicts itself is refused before anythin
     [["new", "--from-plan", "p", "--adopt"], `Option "--from-plan <file>" cannot be used with option "--adopt"`],
     [["new", "--eager", "--lazy"], `Option "--eager" cannot be used with option "--lazy"`],
     [["new", "--eager", "--defer-record"], `Option "--eager" cannot be used with option "--defer-record"`],
+    [["new", "--keep", "--discard"], `Option "--keep" cannot be used with option "--discard"`],
     [["new", "--adopt", "--discard"], `Option "--adopt" cannot be used with option "--discard"`],
     [["new", "x", "--from-plan", "p"], "Cannot use a revision together with --from-plan: the plan has its own"],
     [["open", "k", "--read-only", "--writable"], `Option "--read-only" cannot be used with option "--writable"`],

@@ -4,6 +4,7 @@ import { BackendError, ConfigError, MultiObjectError } from "../engine/model/err
 import { redactJson, registerSecret } from "../engine/model/redact.ts";
 import { Float, type Json, parseJson } from "../engine/model/json.ts";
 import { testWorld } from "./_test_world.ts";
+import { parseConfig } from "../engine/files/config.ts";
 import { errorLines } from "./errors.ts";
 import { streamOf } from "./stream.ts";
 import { printable, Ui, wantsColor } from "./ui.ts";
@@ -35,6 +36,16 @@ Deno.test("[commands 1.2] wantsColor(): --color beats NO_COLOR beats CLICOLOR_FO
   for (const [choice, vars, terminal, color] of cases) {
     assert.equal(wantsColor(choice, { env: env(vars), terminal }), color, JSON.stringify([choice, vars, terminal]));
   }
+});
+
+Deno.test("[commands 1.3] errorLines() leaves the lines of what is to be pasted as they are", () => {
+  assert.throws(() => parseConfig("[tether]\nversion = 5", "tether.toml"), (error) => {
+    const texts = errorLines(error).map((l) => l.text);
+    assert.match(texts.at(-3) ?? "", /^hint: .*tether\.toml:$/);
+    const pasted = texts.slice(-2).map((text) => text.trim()).join("\n");
+    assert.match(pasted, /^\[dataset\]\nid = "[0-9a-f]{8}"$/);
+    return true;
+  });
 });
 
 Deno.test("errorLines() prints one sentence and its hints, and a stack only when asked", () => {

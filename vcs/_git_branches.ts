@@ -94,7 +94,9 @@ export async function branchProblem(
   branches: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   if (name.startsWith("-")) return "it begins with a hyphen";
-  if (name === "HEAD") return "git reserves it";
+  // "@" is git's other word for HEAD, and a full name would be taken for another branch wherever a revision is wanted.
+  if (name === "HEAD" || name === "@") return "git reserves it";
+  if (name.startsWith("refs/")) return `names that begin with "refs/" are git's full names`;
   if (name.startsWith(PARKING_PREFIX)) return `names that begin with "${PARKING_PREFIX}" are for parking`;
   const check = await git.run(["check-ref-format", BRANCH_PREFIX + name], {
     doing: `check the name "${name}"`,

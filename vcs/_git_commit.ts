@@ -111,14 +111,19 @@ async function withRemedies(
   if (!committed && /: git ended with code \d+$/.test(error.message)) {
     hints.push("A hook may have refused without a word: git hook run pre-commit");
   }
-  const [ignored] = await ignoredFiles(git, paths);
+  const [ignored, ...others] = await ignoredFiles(git, paths);
   if (ignored !== undefined) hints.push(`git check-ignore -v -- ${shellQuote(ignored)}`);
-  return new VcsError(error.message, {
-    code: error.code,
-    hints: [...error.hints, ...hints],
-    details: error.details,
-    cause: error,
-  });
+  const byRule = ignored !== undefined && /pathspec|ignored by/.test(error.message);
+  const more = others.length > 0 ? ` and ${others.length} more` : "";
+  return new VcsError(
+    byRule ? `Cannot commit the dataset: an ignore rule of git hides "${ignored}"${more}` : error.message,
+    {
+      code: byRule ? "ignored" : error.code,
+      hints: [...error.hints, ...hints],
+      details: error.details,
+      cause: error,
+    },
+  );
 }
 
 /** Files of the dataset that git ignores make it refuse or leave out what it was given. */

@@ -108,6 +108,7 @@ export function checkNewRequest(r: NewRequest): void {
   };
   if (r.adopt && r.keep) clash("--adopt", "--keep");
   if (r.adopt && r.discard) clash("--adopt", "--discard");
+  if (r.keep && r.discard) clash("--keep", "--discard");
   if (r.keep && r.bookmark !== undefined) clash("--keep", "--bookmark");
   if (r.deferRecord && r.eager) clash("--defer-record", "--eager");
 }
@@ -221,7 +222,12 @@ async function toNewBookmark(ctx: Context, name: string, rev: string | undefined
     });
   }
   const problem = await ctx.vcs.bookmarkProblem(name);
-  if (problem) throw new ConfigError(`Cannot create bookmark "${name}": ${problem}`, { code: "bookmark-name" });
+  if (problem) {
+    throw new ConfigError(`Cannot create bookmark "${name}": ${problem}`, {
+      code: "bookmark-name",
+      hints: ["tether new -b NAME, with another name"],
+    });
+  }
   if (name !== ctx.config.trunk) refuseSharedSlug(ctx, name, bookmarks.keys());
   const commit = rev === undefined ? undefined : await ctx.vcs.resolve(rev);
   const here = (await ctx.position()).commit;

@@ -215,7 +215,7 @@ async function openRecorded(
       {
         kind: object.kind,
         key,
-        hints: [`tether open --read-only ${operands([key])}`],
+        hints: [`tether open --read-only ${operands([key])} opens what is there now, which may be something else`],
       },
     );
   }

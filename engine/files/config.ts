@@ -184,7 +184,7 @@ function datasetId(fields: Fields, version: number, name: string): string {
     code: "dataset-id",
     hints: [
       "tether recover",
-      `Put the dataset's own id back; for a dataset that never pinned anything, paste: [dataset]\nid = "${
+      `Put the dataset's own id back; for a dataset that never pinned anything, put into tether.toml:\n[dataset]\nid = "${
         crypto.randomUUID().slice(0, 8)
       }"`,
     ],

@@ -292,3 +292,18 @@ Deno.test("[commands 5.10] --keep from the trunk says that the upstream branches
     assert.deepEqual((await ds.plan.new({ keep: true })).notes, [said], "and every further time");
   });
 });
+
+Deno.test("[L42, commands 5.10] what contradicts itself is refused before anything is read", async () => {
+  await using t = await tempDataset();
+  const contradictions: readonly NewRequest[] = [
+    { keep: true, discard: true },
+    { keep: true, adopt: true },
+    { keep: true, bookmark: "x" },
+    { adopt: true, discard: true },
+    { deferRecord: true, eager: true },
+  ];
+  for (const options of contradictions) {
+    await assert.rejects(t.with((ds) => ds.new(options)), { code: "flags" }, Deno.inspect(options));
+    await assert.rejects(t.with((ds) => ds.plan.new(options)), { code: "flags" });
+  }
+});

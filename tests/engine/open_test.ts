@@ -68,7 +68,15 @@ Deno.test("[commands 8.2] an Observed state cannot be opened again, and the mess
   const data = await t.repo.write("../data/plate.csv", "a,b\n");
   await t.with((ds) => ds.add({ kind: "file", locator: { uri: data } }));
   await t.with((ds) => ds.commit({ message: "first" }));
-  await assert.rejects(t.with((ds) => ds.open("plate.csv", { rev: "HEAD" })), CapabilityError);
+  await assert.rejects(t.with((ds) => ds.open("plate.csv", { rev: "HEAD" })), (error) => {
+    assert.ok(error instanceof CapabilityError);
+    assert.match(error.message, /at revision "HEAD": only its fingerprint was recorded/);
+    assert.match(
+      error.hints.join(),
+      /^tether open --read-only -- plate\.csv opens what is there now, which may be some/,
+    );
+    return true;
+  });
   await assert.rejects(t.with((ds) => ds.open("plate.csv", { readOnly: false })), CapabilityError);
   assert.equal((await t.with((ds) => ds.open("plate.csv"))).address(), data);
 });

@@ -79,6 +79,29 @@ Deno.test("moveTo() parks on a branch that is no bookmark, takes it again, and n
   assert.match(await adapter.bookmarkProblem("tether/x") ?? "", /parking/);
 });
 
+Deno.test("[L42] a bookmark's name is never another word for something git has", async () => {
+  await using repo = await tempRepo({ files: { a: "1" } });
+  await repo.git(["branch", "x/y"]);
+  await using adapter = await detectVcs(repo.path);
+  const refused: Readonly<Record<string, RegExp>> = {
+    "@": /reserves/,
+    HEAD: /reserves/,
+    "refs/heads/main": /full names/,
+    "refs/x": /full names/,
+    "-x": /hyphen/,
+    "a..b": /allows no/,
+    "@{1}": /allows no/,
+    x: /beside the branch "x\/y"/,
+    "x/y/z": /beside the branch "x\/y"/,
+  };
+  for (const [name, problem] of Object.entries(refused)) {
+    assert.match(await adapter.bookmarkProblem(name) ?? "", problem, name);
+  }
+  for (const name of ["a@b", "@x", "refs", "heads/x", "x/z"]) {
+    assert.equal(await adapter.bookmarkProblem(name), undefined, name);
+  }
+});
+
 Deno.test("a branch another checkout is on is refused in words, with a way out [Δ29]", async () => {
   await using repo = await tempRepo({ files: { a: "1" } });
   const other = await repo.worktree("held");

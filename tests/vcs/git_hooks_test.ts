@@ -153,6 +153,8 @@ Deno.test("files git ignores fail the commit and are named [commands 5.9]", asyn
     [".tether/\n", ".tether/objects/a.toml"],
     ["objects\n", ".tether/objects/a.toml"],
     ["/tether.toml\n", "tether.toml"],
+    [".tether/objects/*\n", ".tether/objects/a.toml"],
+    ["*.toml\n!tether.toml\n", ".tether/objects/a.toml"],
   ];
   for (const [ignore, named] of cases) {
     await t.step(ignore.trim(), async () => {
@@ -162,6 +164,7 @@ Deno.test("files git ignores fail the commit and are named [commands 5.9]", asyn
       await using adapter = await detectVcs(repo.path);
       const request = { message: "m", paths: ["tether.toml", ".tether/objects"], bookmark: "main" };
       await assert.rejects(adapter.commit(request), (error: VcsError) => {
+        assert.match(error.message, /^Cannot commit the dataset: an ignore rule of git hides "[^"]+"( and \d+ more)?$/);
         assert.ok(error.hints.includes(`git check-ignore -v -- ${named}`), String(error.hints));
         return true;
       });
