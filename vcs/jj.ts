@@ -93,6 +93,7 @@ class JjAdapter implements VcsAdapter {
   /** Whether the view is of the newest operation, as far as this command is to see. */
   #current = false;
   #completeness: Promise<Completeness> | undefined;
+  #sparse: { readonly operation: string; readonly patterns: readonly string[] } | undefined;
   #closed = false;
 
   constructor(jj: Jj, git: Git, parts: { readonly location: Location; readonly settings: JjSettings }) {
@@ -203,10 +204,7 @@ class JjAdapter implements VcsAdapter {
 
   async leftOut(paths: readonly string[]): Promise<readonly string[]> {
     if (paths.length === 0) return [];
-    const { operation } = await this.#now();
-    const doing = "list what this sparse workspace has";
-    const listed = await this.#jj.read(["sparse", "list"], { doing, operation });
-    const patterns = listed.text().split("\n").filter((line) => line !== "");
+    const patterns = await this.#sparsePatterns();
     const has = (path: string): boolean => patterns.some((p) => p === "." || path === p || path.startsWith(`${p}/`));
     return paths.filter((path) => !has(path));
   }
@@ -385,6 +383,17 @@ class JjAdapter implements VcsAdapter {
   #newest(): Promise<JjView> {
     this.refresh();
     return this.#now();
+  }
+
+  /** Returns what this workspace has. An operation never changes, so it is asked once. */
+  async #sparsePatterns(): Promise<readonly string[]> {
+    const { operation } = await this.#now();
+    if (this.#sparse?.operation !== operation) {
+      const doing = "list what this sparse workspace has";
+      const listed = await this.#jj.read(["sparse", "list"], { doing, operation });
+      this.#sparse = { operation, patterns: listed.text().split("\n").filter((line) => line !== "") };
+    }
+    return this.#sparse.patterns;
   }
 
   async #write<T>(write: (writer: JjWriter) => Promise<T>): Promise<T> {

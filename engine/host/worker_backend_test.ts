@@ -53,6 +53,7 @@ Deno.test("[backends 2] the statics of a third-party kind are data, its function
     const statics = await staticsOf("nosy");
     assert.ok(statics);
     assert.deepEqual([...statics.volatileKeys], ["ref"]);
+    assert.deepEqual(statics.stateForms, [{ content: "text", big: "whole" }, { home: "text?" }]);
     assert.deepEqual(statics.safeOptionKeys, { table: new Set(["option"]) });
     assert.equal(statics.effectiveCapabilities, undefined);
     assert.deepEqual(statics.permissions({ path: "/p" }, "read").read, ["/p"]);
