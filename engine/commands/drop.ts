@@ -173,7 +173,15 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
       return { result, value: undefined, failures: [trouble] };
     },
   });
-  return finish(ctx, { bookmark, leave: typeof leave === "string" ? leave : null, commits, released, trouble, notes });
+  return finish(ctx, {
+    bookmark,
+    leave: typeof leave === "string" ? leave : null,
+    commits,
+    released,
+    trouble,
+    notes,
+    deleteStores: plan.context["delete_stores"] === true,
+  });
 }
 
 /** A store that was to go and got a holder only after history had changed: part of what was shown is not done (commands §3.3). */
@@ -192,6 +200,8 @@ interface Dropped {
   readonly released: GcReport | null;
   readonly trouble: Error | undefined;
   readonly notes: readonly string[];
+  /** Whether stores were to go too. */
+  readonly deleteStores: boolean;
 }
 
 function finish(ctx: Context, d: Dropped): DropReport {
@@ -217,7 +227,7 @@ function finish(ctx: Context, d: Dropped): DropReport {
     new Map([["gc", d.trouble]]),
     {
       code: "partial",
-      hints: d.trouble instanceof StalePlanError ? d.trouble.hints : [wayToFinish(d.released)],
+      hints: d.trouble instanceof StalePlanError ? d.trouble.hints : [wayToFinish(d)],
       report,
     },
   );
@@ -227,9 +237,10 @@ function finish(ctx: Context, d: Dropped): DropReport {
  * Names the command that releases what a drop could not. A branch whose pin is released already has writes without a pin, which
  * only force deletes; so that one is shown first.
  */
-function wayToFinish(released: GcReport | null): string {
+function wayToFinish({ released, deleteStores }: Dropped): string {
   const left = Object.keys(released?.failed ?? {});
+  const gc = `tether gc --prune-bookmarks${deleteStores ? " --delete-stores" : ""}`;
   return left.some((what) => what.startsWith("delete-branch"))
-    ? "tether gc --prune-bookmarks --force-prune shows what is left, and deletes it with --no-dry-run"
-    : "tether gc --prune-bookmarks --no-dry-run";
+    ? `${gc} --force-prune shows what is left, and deletes it with --no-dry-run`
+    : `${gc} --no-dry-run`;
 }

@@ -258,6 +258,8 @@ class GcRun {
     await this.#ctx.env.boundary?.(`deleted ${a.key}`);
     await op.progress({ action: "delete-branch", key: a.key, target: a.target });
     push(this.#deleted, a.key, a.target);
+    const { workspace } = this.#ctx;
+    if (entryOf(workspace.workingRefs, a.key) === a.target && !this.#ctx.keys().includes(a.key)) await this.#forget(a);
   }
 
   async #deleteStore(op: RunningOp, a: Action): Promise<void> {
