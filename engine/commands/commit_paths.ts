@@ -4,10 +4,10 @@
  * @module
  */
 
+import { relative } from "node:path";
 import type { Context } from "../context.ts";
 import { listListings } from "../files/listings.ts";
 import { listingName } from "../model/hash.ts";
-import { manifestPath } from "../model/keys.ts";
 import { contentState, type ObjectManifest } from "../model/manifest.ts";
 import { leftBehind, refuseMoved } from "./moved.ts";
 
@@ -40,7 +40,7 @@ export async function commitPaths(ctx: Context, scope: CommitScope): Promise<str
   }
   return [
     ...frame.filter((p) => !tracked.has(p)),
-    ...scope.keys.map((k) => at(manifestPath(k))),
+    ...scope.keys.map((k) => at(relative(ctx.root, ctx.manifests.fileOf(k)))),
     ...new Set(listings),
   ];
 }

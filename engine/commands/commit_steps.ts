@@ -4,6 +4,7 @@
  * @module
  */
 
+import { relative } from "node:path";
 import { entryOf } from "../files/workspace.ts";
 import { withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
@@ -26,7 +27,6 @@ import {
   VcsError,
 } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
-import { manifestPath } from "../model/keys.ts";
 import { canonicalManifest, type ObjectManifest, type Pin, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";
 import type { Action } from "../plan/plan.ts";
@@ -203,7 +203,8 @@ export class CommitSteps {
     const missing: string[] = [];
     const altered: string[] = [];
     for (const { key } of this.#input.selection.objects) {
-      const path = (rel === "." ? "" : `${rel}/`) + manifestPath(key);
+      // A manifest may lie where its key does not say.
+      const path = (rel === "." ? "" : `${rel}/`) + relative(ctx.root, ctx.manifests.fileOf(key));
       const bytes = inCommit.get(path);
       if (bytes === undefined) missing.push(path);
       else if (!saysTheSame(bytes, ctx.object(key))) altered.push(path);

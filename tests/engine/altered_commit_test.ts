@@ -82,3 +82,21 @@ Deno.test("[commands 5.9] a hook that refuses without a word is named", async ()
     return true;
   });
 });
+
+Deno.test("[formats 5] a manifest that lies where its key does not say is committed, alone and with the others", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a", "b");
+  const folder = `${t.root}/.tether/objects`;
+  await Deno.rename(`${folder}/a.toml`, `${folder}/elsewhere.toml`);
+  for (const keys of [["a"], ["a", "b"], undefined]) {
+    t.write("a");
+    await using ds = await t.open();
+    const report = keys ? await ds.commit({ message: "some", keys }) : await ds.pull();
+    assert.ok(report.vcsCommit);
+    assert.equal(
+      await t.repo.git(["ls-files", "--", ".tether/objects/elsewhere.toml"]),
+      ".tether/objects/elsewhere.toml",
+    );
+    assert.deepEqual((await ds.verify()).entries.find((e) => e.label === "a")?.status, "ok");
+  }
+});
