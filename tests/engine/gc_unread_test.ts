@@ -94,7 +94,7 @@ onBoth(
     const report = await t.with((ds) => ds.gc({ dryRun: false }));
     const notes = report.toJSON() as { readonly notes: readonly string[] };
     assert.deepEqual(notes.notes, report.notes);
-    const note = report.notes.find((n) => n.includes("does not parse: its pins count as referenced"));
+    const note = report.notes.find((n) => n.includes("b.toml") && n.includes("its pins count as referenced"));
     assert.ok(note !== undefined && gcLines(report).some(({ text }) => text === note));
   },
 );
