@@ -77,16 +77,22 @@ export async function staticsOf(kind: string): Promise<BackendStatics | undefine
  */
 export async function openBackend(kind: string, settings: BackendSettings): Promise<ObjectBackend> {
   const statics = await staticsOf(kind);
-  if (!statics) {
-    throw new ConfigError(`Cannot use kind "${kind}": this tether does not have it`, {
-      code: "kind",
-      hints: [`Known kinds: ${knownKinds().join(", ")}`],
-      details: { kind },
-    });
-  }
+  if (!statics) throw unknownKind(kind);
   const backend = await statics.open(settings);
   assertDeclared(backend);
   return backend;
+}
+
+/** Returns the error for a kind that nobody added here. */
+export function unknownKind(kind: string): ConfigError {
+  return new ConfigError(`Cannot use kind "${kind}": this tether does not have it`, {
+    code: "kind",
+    hints: [
+      `Known kinds: ${knownKinds().join(", ")}`,
+      "A kind that a program adds is known to that program only: a program can run the command line too, as the guide of the library shows",
+    ],
+    details: { kind },
+  });
 }
 
 async function checked(kind: string, load: StaticsLoader): Promise<BackendStatics> {

@@ -76,6 +76,15 @@ Deno.test("[backends 2] a kind can be added and replaced, but not one that comes
   for (const kind of BUILTIN_KINDS) assert.throws(() => registerStatics(kind, () => Promise.reject()), ConfigError);
 });
 
+Deno.test("[backends 2] a kind that nobody added is refused with what there is, and where added ones are known", async () => {
+  await assert.rejects(() => openBackend("nope", DEFAULT_SETTINGS), (error) => {
+    assert.ok(error instanceof ConfigError);
+    assert.match(error.message, /"nope": this tether does not have it$/);
+    assert.match(error.hints.join("\n"), /file, git, icechunk[^]*known to that program only/);
+    return true;
+  });
+});
+
 Deno.test("[L33] a kind that fails to load fails alone, and may load later", async () => {
   let broken = true;
   registerStatics(

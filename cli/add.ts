@@ -20,15 +20,21 @@ export const help: CommandHelp = {
   text: [
     "Writes the manifest of one object: its kind, where it is, and its policy. No store is contacted (except by --pick, which lists its history, and --create); the first commit records a state.",
     "For kinds whose address is a path (file, icechunk, lance, delta, git) one argument is the LOCATOR, and the key is its last segment without the store's suffix. For the other kinds it is the KEY, and options give the address. With two arguments the first is the KEY.",
-    "A relative local path is made absolute against the current folder, and a leading ~ is the home folder. Passwords and tokens do not belong into a locator: they are refused, and go to .tether/secrets.toml.",
+    "A relative local path is made absolute against the current folder, and a leading ~ is the home folder: other clones look for the object at that same path. Passwords and tokens do not belong into a locator: they are refused, and go to .tether/secrets.toml.",
     "--at starts the object at an older state: the first commit pins that one, and a later pull on the trunk moves on.",
-    "--create makes an empty store first and marks it as this dataset's, so that gc --delete-stores may take it away once nothing names it. It refuses where anything is already. Experimental.",
+    "--create makes an empty store first (file, git, icechunk) and marks it as this dataset's, so that gc --delete-stores may take it away once nothing names it and nothing else is in it. It refuses where anything is already. Experimental.",
+    "Kinds without branches (file, delta) move on the trunk only: add them there, and take changes in with pull; a folder that is to be filled takes --file versioned.",
+    "--project-id, --database, --role, --region, --host, --port and --table are for kinds of other systems, which this version does not come with.",
   ],
   examples: [
     ["A local folder whose content must not change", "tether add raw/plate1 ../plate1 --kind file"],
     ["An Icechunk repository; the key becomes imaging", "tether add ../imaging.icechunk --kind icechunk"],
     ["A git repository at a tag", "tether add code ~/src/code --kind git --at v1.2"],
-    ["A folder to throw away later", "tether add probe/out /data/out --kind file --create"],
+    [
+      "A store of a bookmark's own, to throw away later",
+      "tether add probe/emb /data/emb.icechunk --kind icechunk --create",
+    ],
+    ["An empty folder to fill, on the trunk", "tether add out /data/out --kind file --file versioned --create"],
   ],
   reach: "registering",
   more: async () => {

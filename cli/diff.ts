@@ -15,12 +15,12 @@ import type { Line } from "./ui.ts";
 /** The long help. */
 export const help: CommandHelp = {
   text: [
-    "Compares what two revisions record of each object: without arguments the last commit with the working tree, with one that revision with the working tree, with two the first with the second. No store is contacted without --content.",
+    "Compares what two revisions record of each object: without arguments the last commit with the working tree, with one that revision with the working tree, with two the first with the second. No store is contacted without --content, so writes that no commit recorded yet do not show: tether status --snapshot looks for those.",
     "An object whose manifest cannot be read is listed as unknown, and the exit code is 1.",
     "With --content each changed object is compared by its own system too: files, arrays, tables, commits, from metadata alone. Where that fails, the object says so and the others are not affected.",
   ],
   examples: [
-    ["What the next commit would record", "tether diff"],
+    ["Manifests that changed since the last commit, as by add or set", "tether diff"],
     ["Two lines of work, with what changed inside", "tether diff main relabel --content"],
   ],
   reach: "stores",

@@ -25,7 +25,7 @@ export const help: CommandHelp = {
   examples: [
     ["The branch to write to", "tether open zarr/imaging"],
     ["What a report was made from", "tether open zarr/imaging -r v1.0"],
-    ["Connect to a database", 'psql "$(tether open db/metrics --with-password)"'],
+    ["For a program: the place and the branch apart, as uri and ref", "tether open zarr/imaging --json"],
   ],
   reach: "stores-write",
 };

@@ -15,7 +15,7 @@ import type { Line } from "./ui.ts";
 /** The long help. */
 export const help: CommandHelp = {
   text: [
-    "Checks that the state recorded for each object is still what its pin names: ok, drifted (the pin names another state), missing (the store says it is gone) or unknown. Without --deep a state that has no pin is unknown unless its store already proves it gone; --deep opens the states and their metadata.",
+    "Checks that the state recorded for each object is still what its pin names: ok, drifted (the pin names another state), missing (the store says it is gone) or unknown. Without --deep a state that has no pin is unknown unless its store already proves it gone; --deep opens the states and their metadata. Delta tables and objects under --pin record have no pin: with such objects, use --deep every day.",
     "Objects that can only be observed are read again and compared. A store that does not answer is unknown, never missing; so is an object whose kind this tether does not have, and with --all-history what a clone without all of history does not show.",
     "Exit code 1 means that something is not ok; with --allow-unknown, unknown is no reason.",
   ],

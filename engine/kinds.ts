@@ -12,7 +12,7 @@ import {
   type Tier,
   tierOf,
 } from "../backends/backend.ts";
-import { knownKinds, openBackend, staticsOf } from "../backends/catalog.ts";
+import { openBackend, staticsOf, unknownKind } from "../backends/catalog.ts";
 import { backendConfig, type KeyedLocator, secretRules, type Secrets } from "./files/secrets.ts";
 import { BackendError, ConfigError } from "./model/errors.ts";
 import { canonical } from "./model/hash.ts";
@@ -47,11 +47,7 @@ export class BackendPool implements AsyncDisposable {
   async statics(kind: string): Promise<BackendStatics> {
     const statics = await staticsOf(kind);
     if (statics) return statics;
-    throw new ConfigError(`Cannot use kind "${kind}": this tether does not have it`, {
-      code: "kind",
-      hints: [`Known kinds: ${(await knownKinds()).join(", ")}`],
-      details: { kind },
-    });
+    throw unknownKind(kind);
   }
 
   /** Returns what a kind would be given. @throws {ConfigError} if tether.toml sets what only secrets.toml may. */

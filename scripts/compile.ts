@@ -9,7 +9,9 @@
  */
 
 import { fileURLToPath } from "node:url";
+import { errorLines } from "../cli/errors.ts";
 import { run } from "../engine/io/process.ts";
+import { ConfigError } from "../engine/model/errors.ts";
 
 /** Modules that are started by URL, which the compiler does not follow. */
 const STARTED_BY_URL = ["backends/icechunk/_worker.ts", "engine/host/worker_entry.ts"];
@@ -24,7 +26,11 @@ export interface CompileOptions {
   readonly denort?: string;
 }
 
-/** Makes the executable and returns its path. @throws {Error} with what the compiler said. */
+/**
+ * Makes the executable and returns its path. The compiler downloads its runtime part once for each version of Deno.
+ *
+ * @throws {ConfigError} with what the compiler said, as one line.
+ */
 export async function compile(options: CompileOptions = {}): Promise<string> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const output = options.output ?? `${root}dist/tether`;
@@ -42,10 +48,24 @@ export async function compile(options: CompileOptions = {}): Promise<string> {
   ];
   const { code, stderr } = await run(options.deno ?? Deno.execPath(), args, {
     cwd: root,
-    env: { type: "inherit", without: () => false, extra: denort === undefined ? {} : { DENORT_BIN: denort } },
+    env: {
+      type: "inherit",
+      without: () => false,
+      extra: { NO_COLOR: "1", ...denort === undefined ? {} : { DENORT_BIN: denort } },
+    },
   });
-  if (code !== 0) throw new Error(`deno compile failed: ${stderr.trim()}`);
-  return output;
+  if (code === 0) return output;
+  const [said = ""] = stderr.split("Stack backtrace:");
+  throw new ConfigError(`Cannot make "${output}": ${said.replace(/^error: /, "").trim().replaceAll(/\s+/g, " ")}`, {
+    hints: ["Where the runtime cannot be downloaded: DENORT_BIN=/path/to/denort deno task compile"],
+  });
 }
 
-if (import.meta.main) await Deno.stdout.write(new TextEncoder().encode(await compile() + "\n"));
+if (import.meta.main) {
+  try {
+    await Deno.stdout.write(new TextEncoder().encode(await compile() + "\n"));
+  } catch (error) {
+    for (const { text } of errorLines(error)) await Deno.stderr.write(new TextEncoder().encode(text + "\n"));
+    Deno.exit(1);
+  }
+}

@@ -23,7 +23,7 @@ Deno.test("[commands 7] the program of the library's guide type-checks, runs, an
   await makeStores(folder);
 
   await t.step("it type-checks with the settings of the guide", async () => {
-    await deno(folder, ["check", "main.ts", "kinds/note_test.ts"]);
+    await deno(folder, ["check", "main.ts", "tether.ts", "kinds/note_test.ts"]);
   });
   await t.step("it runs", async () => {
     const output = await deno(folder, ["run", "-A", "main.ts"]);
@@ -36,6 +36,11 @@ Deno.test("[commands 7] the program of the library's guide type-checks, runs, an
     assert.match(output, /^Plan again: /m);
     assert.match(output, /^deno run .*--allow-read=.* main\.ts$/m);
     assert.match(output, /^{ text: "check plate 7" }$/m);
+  });
+  await t.step("the command line knows the kind in the program that adds it, and nowhere else", async () => {
+    const lab = `${folder}/lab`;
+    assert.match(await deno(lab, ["run", "-A", "../tether.ts", "status", "--snapshot"]), /^ +new {2}todo {2}\[note/m);
+    await assert.rejects(deno(lab, ["run", "-A", `${ROOT}main.ts`, "open", "todo"]), /known to that program only/);
   });
   await t.step("its kind meets the contract", async () => {
     const output = await deno(folder, ["test", "-A", "--no-check", "kinds/note_test.ts"]);

@@ -30,7 +30,7 @@ export async function retentionOf(log: DeltaLog, version: number, op: Op = {}): 
   const { configuration } = await log.metadataAt(log.head, op);
   const keepFiles = durationOf(configuration[FILES.name]) ?? FILES.fallback;
   const keepLog = durationOf(configuration[LOGS.name]) ?? LOGS.fallback;
-  const rule = `files ${days(keepFiles)} after they were removed, log ${days(keepLog)}`;
+  const rule = `kept while newest, then files ${days(keepFiles)} from their removal and the log ${days(keepLog)}`;
   log.baseOf(version);
   if (version === log.head) return { rule, enforced: "none" };
   const bounds: number[] = [];

@@ -300,7 +300,7 @@ Deno.test("[backends 3.6] a version lasts until its first file may be vacuumed o
     await table.append([2]);
     assert.deepEqual(await retention(1), {
       until: new Date(written + 30 * day),
-      rule: "files 2 days after they were removed, log 30 days",
+      rule: "kept while newest, then files 2 days from their removal and the log 30 days",
       enforced: "operator",
     });
     await table.overwrite([3], { timestamp: removed });

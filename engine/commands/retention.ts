@@ -29,7 +29,7 @@ export async function retentionOf(
 const REMOVED: Readonly<Record<Retention["enforced"], string>> = {
   automatic: "removed by the system itself",
   operator: "removed when somebody runs its clean-up",
-  none: "removed by nobody",
+  none: "nothing removes it now",
 };
 
 /** Returns a retention for people. */
