@@ -22,6 +22,83 @@ type Form =
   | "signal"
   | "call";
 
+/** What cannot be done with arguments that are wrong. */
+export type Call =
+  | "abandon"
+  | "acknowledge operations"
+  | "apply a plan"
+  | "close an operation"
+  | "collect garbage"
+  | "commit"
+  | "compare"
+  | "create a store"
+  | "drop"
+  | "forget a checkout"
+  | "go to a bookmark"
+  | "list the commits"
+  | "list the operations"
+  | "make a branch"
+  | "make a dataset"
+  | "open an object"
+  | "open the dataset"
+  | "promote"
+  | "pull"
+  | "read a history"
+  | "read the status"
+  | "recover"
+  | "register an object"
+  | "repair"
+  | "restore"
+  | "set a policy"
+  | "take a snapshot"
+  | "tell the permissions"
+  | "undo"
+  | "upgrade"
+  | "verify";
+
+/** The options of each call, besides `signal` and `onProgress`. */
+const CALLS: Readonly<Record<Call, readonly string[]>> = {
+  "abandon": ["force", "gc"],
+  "acknowledge operations": [],
+  "apply a plan": ["message"],
+  "close an operation": [],
+  "collect garbage": [
+    "deleteStores",
+    "dryRun",
+    "forcePrune",
+    "keepBookmarks",
+    "pruneBookmarks",
+    "releaseForeign",
+    "stores",
+  ],
+  "commit": ["force", "keys", "message", "snapshot", "strict", "vcs"],
+  "compare": ["a", "b", "content", "keys"],
+  "create a store": ["at", "base", "create", "key", "kind", "locator", "policy"],
+  "drop": ["bookmark", "deleteStores", "dryRun", "forcePrune", "to"],
+  "forget a checkout": [],
+  "go to a bookmark": ["adopt", "bookmark", "deferRecord", "discard", "eager", "keep", "rev", "shared"],
+  "list the commits": ["revs"],
+  "list the operations": ["limit"],
+  "make a branch": [],
+  "make a dataset": ["allowOlder", "datasetId", "env", "lockTimeoutMs"],
+  "open an object": ["readOnly", "rev"],
+  "open the dataset": ["allowOlder", "datasetId", "env", "lockTimeoutMs"],
+  "promote": ["keys", "message", "rev", "strategy"],
+  "pull": ["bookmark", "keys", "message"],
+  "read a history": ["kind", "limit", "locator", "ref"],
+  "read the status": ["keys", "snapshot"],
+  "recover": ["keys"],
+  "register an object": ["at", "base", "create", "key", "kind", "locator", "policy"],
+  "repair": ["allHistory", "keys"],
+  "restore": ["at", "discard", "from", "keys"],
+  "set a policy": ["file", "pin"],
+  "take a snapshot": ["keys"],
+  "tell the permissions": ["access", "keys"],
+  "undo": ["discard", "op"],
+  "upgrade": ["ignoreImmutable"],
+  "verify": ["allHistory", "allowUnknown", "deep", "keys", "rev"],
+};
+
 /** Options by name. A name means the same in every call; what is not listed is checked where it is used. */
 const FORMS: Readonly<Record<string, Form>> = {
   a: "text",
@@ -90,18 +167,26 @@ const NAMES: Readonly<Record<Form, string>> = {
 };
 
 /**
- * Returns the options of a call, checked.
+ * Returns the options of a call, checked. One that the call does not have is refused: misspelt, it would do nothing.
  *
  * @param call What cannot be done without them, such as `commit`.
  * @param required Names of options that must be there.
  * @throws {ConfigError} with the code `argument`, naming the option and what it may be.
  */
-export function checked<T extends object>(call: string, options: T, required: readonly (keyof T & string)[] = []): T {
+export function checked<T extends object>(call: Call, options: T, required: readonly (keyof T & string)[] = []): T {
   if (!isTable(options)) throw wrong(call, "the options", "an object");
   for (const name of required) {
     if (options[name] === undefined) throw wrong(call, name, `${NAMES[FORMS[name] ?? "text"]}, and is missing`);
   }
+  const known: readonly string[] = [...CALLS[call], "signal", "onProgress"];
   for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && !known.includes(name)) {
+      throw new ConfigError(`Cannot ${call}: there is no option "${name}"`, {
+        code: "argument",
+        hints: [`The options are ${known.join(", ")}`],
+        details: { name },
+      });
+    }
     const form = FORMS[name];
     if (value !== undefined && form !== undefined && !is(form, value)) throw wrong(call, name, NAMES[form]);
   }

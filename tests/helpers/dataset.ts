@@ -58,13 +58,13 @@ async function datasetIn<R extends Repo>(repo: R, options: { readonly at?: strin
   const dataset: TempDataset<R> = {
     repo,
     root,
-    async open(o = {}) {
-      const ds = await Dataset.open(o.at ?? root, { env: REAL_ENV, ...o });
+    async open({ at = root, ...o } = {}) {
+      const ds = await Dataset.open(at, { env: REAL_ENV, ...o });
       opened.push(ds);
       return ds;
     },
-    async with(fn, o = {}) {
-      await using ds = await Dataset.open(o.at ?? root, { env: REAL_ENV, ...o });
+    async with(fn, { at = root, ...o } = {}) {
+      await using ds = await Dataset.open(at, { env: REAL_ENV, ...o });
       return await fn(ds);
     },
     async inside(fn) {
