@@ -4,7 +4,7 @@
  * @module
  */
 
-import { shellQuote } from "../engine/io/shell.ts";
+import { notGranted } from "../engine/io/not_granted.ts";
 import { messageOf, TetherError } from "../engine/model/errors.ts";
 import { OutputError } from "./stream.ts";
 import type { Line } from "./ui.ts";
@@ -29,25 +29,13 @@ interface Told {
   readonly hints: readonly string[];
 }
 
-function told(error: unknown, debug: boolean): Told {
+function told(failure: unknown, debug: boolean): Told {
+  const error = failure instanceof Deno.errors.NotCapable ? notGranted(failure) : failure;
   const [first = "", ...more] = messageOf(error).split("\n");
   if (error instanceof TetherError) return { sentence: first, more, hints: error.hints };
   if (error instanceof OutputError) return { sentence: first, more, hints: [] };
-  if (error instanceof Deno.errors.NotCapable) return denied(first);
   const hints = debug ? [] : ["TETHER_DEBUG=1 shows where it happened"];
   return { sentence: `Unexpected failure: ${first}`, more: [], hints };
-}
-
-/** A refusal of the runtime that nobody foresaw still names what was asked for, and how to grant it (L38). */
-function denied(message: string): Told {
-  const [, what, value] = /^Requires (\w+) access(?: to "(.*)")?/.exec(message) ?? [];
-  if (what === undefined) return { sentence: `Cannot go on: ${message}`, more: [], hints: [] };
-  const flag = value === undefined ? `--allow-${what}` : `--allow-${what}=${value}`;
-  const remedy = Deno.build.standalone
-    ? "This program was built without that permission: use a build that has it"
-    : `Run it with ${shellQuote(flag)}`;
-  const subject = value === undefined ? `${what} access` : `${what} access to "${value}"`;
-  return { sentence: `Cannot go on: ${subject} was not granted`, more: [], hints: [remedy] };
 }
 
 function stackLines(error: unknown): Line[] {

@@ -6,6 +6,7 @@
 
 import { checked, checkedList, checkedText } from "./arguments.ts";
 import { fromFileUrl } from "./io/file_url.ts";
+import { granted } from "./io/not_granted.ts";
 import type { Access } from "../backends/backend.ts";
 import type { VcsAdapter } from "../vcs/adapter.ts";
 import type { AbandonOptions, AbandonReport } from "./commands/abandon.ts";
@@ -180,26 +181,24 @@ export class Dataset implements AsyncDisposable {
    * @throws {VcsError} if no version control encloses it.
    */
   static async init(path: string | URL = ".", options: { datasetId?: string } & DatasetOptions = {}): Promise<Dataset> {
-    await initDataset(fromFileUrl(path), checked("make a dataset", options));
+    await granted(() => initDataset(fromFileUrl(path), checked("make a dataset", options)));
     return await Dataset.open(path, options);
   }
 
   /**
-   * Opens an object; the handle has its native address. Makes the branch that {@link Dataset.new} decided on, where it
-   * is to be written.
+   * Opens the dataset at or above a folder. Contacts no store.
    *
-   * @throws {StaleWorkingCopyError} if it is to be written and there is no bookmark to write on.
-   * @throws {CapabilityError} if it is to be written and has no branches.
-   * @throws {PinDriftError} if the pin of the revision names another state.
-   * @throws {SandboxError} if the process was not granted what the object needs.
+   * @throws {ConfigError} if there is none, or its `tether.toml` cannot be used.
+   * @throws {VcsError} if its version control is missing or too old.
+   * @throws {SandboxError} if the process was not granted the folders or programs that takes.
    */
   static async open(path: string | URL = ".", options: DatasetOptions = {}): Promise<Dataset> {
-    return new Dataset(await openContext(fromFileUrl(path), checked("open the dataset", options)));
+    return new Dataset(await granted(() => openContext(fromFileUrl(path), checked("open the dataset", options))));
   }
 
   /** Returns the root of the dataset at or above a folder; `undefined` when there is none. */
   static async find(path: string | URL = "."): Promise<string | undefined> {
-    return await findRoot(fromFileUrl(path));
+    return await granted(() => findRoot(fromFileUrl(path)));
   }
 
   /** The dataset's root folder, symbolic links resolved. */
@@ -499,7 +498,15 @@ export class Dataset implements AsyncDisposable {
     return await (await import("./commands/gc.ts")).gc(this.#ctx, request);
   }
 
-  /** Opens an object; the handle has its native address. */
+  /**
+   * Opens an object; the handle has its native address. Makes the branch that {@link Dataset.new} decided on, where it
+   * is to be written.
+   *
+   * @throws {StaleWorkingCopyError} if it is to be written and there is no bookmark to write on.
+   * @throws {CapabilityError} if it is to be written and has no branches.
+   * @throws {PinDriftError} if the pin of the revision names another state.
+   * @throws {SandboxError} if the process was not granted what the object needs.
+   */
   async open(key: string, options: OpenObjectOptions = {}): Promise<OpenedHandle> {
     return await open(this.#ctx, checkedText("open an object", "key", key), checked("open an object", options));
   }

@@ -37,3 +37,29 @@ Deno.test("[commands 5.29, L38] an object outside the granted paths is refused b
   );
   assert.match(await l.ok(["commit", "code", "-m", "x"], { flags }), /^ {2}pinned code -> /);
 });
+
+Deno.test("[L38] a library that was not granted the dataset says which flag grants it", async (t) => {
+  await using l = await lab({ init: true });
+  const script = `
+    import { Dataset, SandboxError } from "${new URL("../../mod.ts", import.meta.url).href}";
+    for (const call of [() => Dataset.open(${JSON.stringify(l.repo.path)}), () => Dataset.find(${
+    JSON.stringify(l.repo.path)
+  }), () => Dataset.init(${JSON.stringify(l.beside("new"))})]) {
+      try {
+        await call();
+        console.log("granted");
+      } catch (error) {
+        console.log(error instanceof SandboxError, error.flags.length, error.hints[0]);
+      }
+    }`;
+  await Deno.writeTextFile(l.beside("script.ts"), script);
+  await t.step("nothing granted", async () => {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", "--no-prompt", "--no-check", "--config=deno.json", l.beside("script.ts")],
+      cwd: new URL("../..", import.meta.url),
+    }).output();
+    const lines = new TextDecoder().decode(stdout).trim().split("\n");
+    assert.equal(lines.length, 3);
+    for (const line of lines) assert.match(line, /^true 1 Run it with '?--allow-/);
+  });
+});
