@@ -376,7 +376,9 @@ export class BackendError extends TetherError {
    * Takes the sentence without its label; the code is `library`, the error not retryable, unless the options say so.
    */
   constructor(reason: string, options: BackendErrorOptions & { retryable?: boolean }) {
-    super(`[${options.key ?? options.kind}] ${reason}`, { code: "library", ...options });
+    const label = options.key ?? options.kind;
+    // What no store is to blame for has none.
+    super(label === "" ? reason : `[${label}] ${reason}`, { code: "library", ...options });
     this.kind = options.kind;
     this.key = options.key;
     this.reason = redact(reason);
