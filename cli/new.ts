@@ -94,7 +94,7 @@ export function newLines(report: NewReport): Line[] {
 }
 
 function refSuffix(report: NewReport, key: string): string {
-  if (report.absent.includes(key)) return "  (not at this revision; the branch stays for gc)";
+  if (report.absent.includes(key)) return "  (not at this revision)";
   if (key in report.adopted) return "  (taken as it is)";
   return key in report.pendingForks ? "  (made by the first writable open)" : "";
 }

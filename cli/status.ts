@@ -68,7 +68,9 @@ function staleMark(report: StatusReport): string {
 }
 
 function place(report: StatusReport): string {
-  if (report.bookmark === null) return 'on no bookmark: read-only, "tether new -b NAME" starts one to write on';
+  if (report.bookmark === null) {
+    return 'on no bookmark: read-only; "tether new NAME" goes to one, "tether new -b NAME" starts one';
+  }
   return `on ${report.trunk ? "trunk " : ""}bookmark ${report.bookmark}`;
 }
 

@@ -102,7 +102,7 @@ Deno.test("[commands 5.6] status: every mark and every warning has its place", (
 Deno.test("[Δ38] status without any snapshot says never, and how to get one", () => {
   const lines = statusLines({ ...STATUS, snapshotAt: null, bookmark: null, trunk: false }, NOW);
   assert.deepEqual(texts(lines).slice(0, 2), [
-    'dataset aeda87666e4d; on no bookmark: read-only, "tether new -b NAME" starts one to write on',
+    'dataset aeda87666e4d; on no bookmark: read-only; "tether new NAME" goes to one, "tether new -b NAME" starts one',
     "  states as committed; read from the stores: never",
   ]);
   assert.deepEqual(texts(lines, "err"), ["hint: tether status --snapshot reads them"]);
@@ -154,7 +154,7 @@ Deno.test("[commands 5.10] new: which branch each object writes, and why", () =>
   assert.deepEqual(texts(newLines(on)), [
     "on bookmark x; working refs set up",
     "  a -> tether.ws.d.x",
-    "  gone -> tether.ws.d.x  (not at this revision; the branch stays for gc)",
+    "  gone -> tether.ws.d.x  (not at this revision)",
     "  taken -> tether.ws.d.x.2  (taken as it is)",
     "  b -> tether.ws.d.x  (made by the first writable open)",
   ]);
