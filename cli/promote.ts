@@ -20,6 +20,7 @@ export const help: CommandHelp = {
   text: [
     "Lands the bookmark: moves each system's upstream branch to what the bookmark's commit recorded, then the trunk bookmark. Without keys it lands everywhere it must, or nowhere. With keys it lands those objects alone, and the trunk bookmark stays; a later promote without keys moves it, once nothing else is left to land.",
     "An upstream that moved meanwhile is merged where its system can; after a merge, commit and promote again. --rev lands what an older commit recorded and leaves the trunk bookmark alone.",
+    "Files and tables without branches land with the trunk bookmark. One that changed since it was recorded keeps the trunk where it is: merge the bookmark in git or jj, and pull on the trunk. --dry-run exits 0 even where it says that objects are refused.",
   ],
   examples: [
     ["Look", "tether promote --dry-run"],

@@ -204,12 +204,16 @@ async function remember(
 
 /** Whether the trunk bookmark goes to the reviewed commit: only when everything is there (Δ9). */
 async function judgeTrunk(ctx: Context, plan: Plan, landed: Landed): Promise<TrunkMove> {
-  if (plan.context["subset"] === true || ofRevision(plan) || ctx.onTrunk) return { type: "none" };
+  if (ofRevision(plan) || ctx.onTrunk) return { type: "none" };
   const open = [landed.refused, landed.held, landed.merged, landed.failed].some((r) => Object.keys(r).length > 0);
   const to = plan.context["bookmark_commit"];
   if (open || actionsOf(plan, "merge").length > 0 || typeof to !== "string") return { type: "none" };
   const landing = actionsOf(plan, "fast-forward", "share").map((a) => a.key);
-  return await trunkMove(ctx, { to, landing: new Set([...landing, ...plan.context["current"] as string[]]) });
+  return await trunkMove(ctx, {
+    to,
+    subset: plan.context["subset"] === true,
+    landing: new Set([...landing, ...plan.context["current"] as string[]]),
+  });
 }
 
 async function moveTrunk(ctx: Context, plan: Plan, landed: Landed): Promise<void> {

@@ -10,7 +10,7 @@ import { seconds } from "../env.ts";
 import { entryOf } from "../files/workspace.ts";
 import { operands } from "../io/shell.ts";
 import { capabilitiesOf, scopeOf } from "../kinds.ts";
-import { ConfigError, MultiObjectError, reasonOf, renderState } from "../model/errors.ts";
+import { ConfigError, MultiObjectError, reasonOf, renderState, StaleWorkingCopyError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
@@ -75,6 +75,11 @@ export async function planPromote(ctx: Context, request: PromoteRequest & CallOp
   ctx.requireWholeManifests();
   const { bookmark } = ctx.workspace;
   const commit = request.rev === undefined ? (await ctx.position()).commit : await ctx.vcs.resolve(request.rev);
+  if (commit === null && !ctx.onTrunk) {
+    throw new StaleWorkingCopyError(`Cannot promote: bookmark "${bookmark}" has no commit yet`, {
+      hints: ["tether commit -m MESSAGE"],
+    });
+  }
   const recorded = commit === null ? new Map<string, ObjectManifest>() : await manifestsOf(ctx, commit);
   const universe = request.rev === undefined ? ctx.objects.keys() : recorded.keys();
   const keys = selectKeys(request.keys, universe);
@@ -86,8 +91,8 @@ export async function planPromote(ctx: Context, request: PromoteRequest & CallOp
   const settled = settle(decisions, subset ? await scopesOf(ctx) : undefined);
   if (!subset && request.rev === undefined && !ctx.onTrunk) {
     await refuseBehindTrunk(ctx, settled, commit);
-    notes.push(...await trunkNotes(ctx, settled, commit));
   }
+  if (request.rev === undefined && !ctx.onTrunk) notes.push(...await trunkNotes(ctx, settled, { to: commit, subset }));
   return new Plan({
     command: "promote",
     createdAt: seconds(ctx.env.now()),
@@ -252,10 +257,15 @@ async function targetOf(ctx: Context, { object, backend }: Bound, inputs: Inputs
   const head = await backend.fingerprint(locator, ref, op);
   if (!state || !sameContent(head, state, backend.statics.volatileKeys)) {
     const tree = ctx.objects.get(object.key)?.state;
-    const edit = tree && sameContent(head, tree, backend.statics.volatileKeys);
+    const volatile = backend.statics.volatileKeys;
+    const edit = tree && sameContent(head, tree, volatile);
+    // After a rebase or a merge the branch stands for what was recorded before it: no commit takes that.
+    const stale = tree && !sameContent(entryOf(ctx.workspace.baseStates, object.key), tree, volatile);
     return refuse(
       object,
-      edit
+      stale && !edit
+        ? 'its branch does not stand for what the bookmark records now: "tether new" first'
+        : edit
         ? "only the working tree records its branch: commit first"
         : "its branch has writes no commit records: commit first",
     );
@@ -401,8 +411,12 @@ async function refuseBehindTrunk(ctx: Context, decisions: Decision[], commit: st
 }
 
 /** Says beforehand why the trunk will not follow although everything lands. */
-async function trunkNotes(ctx: Context, decisions: readonly Decision[], commit: string | null): Promise<string[]> {
+async function trunkNotes(
+  ctx: Context,
+  decisions: readonly Decision[],
+  { to, subset }: { readonly to: string | null; readonly subset: boolean },
+): Promise<string[]> {
   const landing = decisions.filter((d) => d.current || d.action);
   if (landing.some((d) => d.action && !["fast-forward", "share"].includes(d.action.op))) return [];
-  return await trunkNote(ctx, { to: commit, landing: new Set(landing.map((d) => d.key)) });
+  return await trunkNote(ctx, { to, subset, landing: new Set(landing.map((d) => d.key)) });
 }

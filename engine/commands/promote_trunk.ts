@@ -21,27 +21,41 @@ export type TrunkMove =
 /** How a plan's note begins that says why the trunk stays. */
 export const TRUNK_STAYS = "the trunk stays: ";
 
-/** Judges the trunk for a promotion of the whole bookmark that lands everything it has to. */
+/** Judges the trunk for a promotion of the bookmark that lands everything it has to. */
 export async function trunkMove(
   ctx: Context,
-  { to, landing }: {
+  { to, landing, subset }: {
     /** The reviewed commit. */
     readonly to: string | null;
     /** Keys that land, or are there already. */
     readonly landing: ReadonlySet<string>;
+    /** Whether only some objects were named: then it stays. */
+    readonly subset: boolean;
   },
 ): Promise<TrunkMove> {
   const { trunk } = ctx.config;
   const from = (await ctx.vcs.bookmarks()).get(trunk);
   if (to === null || from === to) return { type: "none" };
-  if (from === undefined) return held(`there is no bookmark "${trunk}"`);
+  const jj = ctx.vcs.kind === "jj";
+  if (from === undefined) {
+    const make = jj ? `jj bookmark create ${shellQuote(trunk)} -r ${to}` : `git branch ${operands([trunk, to])}`;
+    return held(`there is no bookmark "${trunk}"`, make);
+  }
   if (from === null) return held(`bookmark "${trunk}" has conflicting targets`);
   if (!await ctx.vcs.isAncestor(from, to)) return held(`bookmark "${trunk}" has commits this one lacks`);
+  if (subset) return held("only some objects were named", "tether promote");
   const behind = await unlanded(ctx, { trunk: from, landing });
   const deferred = behind.filter((key) => entryOf(ctx.workspace.pendingForks, key) !== undefined);
   if (behind.length > deferred.length) {
     const rest = behind.filter((key) => !deferred.includes(key));
-    return held(`${rest.join(", ")} moved here and cannot land through a branch`);
+    const here = ctx.workspace.bookmark ?? to;
+    const merge = jj
+      ? `jj bookmark set ${shellQuote(trunk)} -r ${shellQuote(here)}`
+      : `git switch ${operands([trunk])} && git merge --ff-only ${operands([here])}`;
+    return held(
+      `${rest.join(", ")} moved here and cannot land through a branch`,
+      `${merge} && tether new ${operands([trunk])} && tether pull`,
+    );
   }
   if (deferred.length > 0) {
     const open = deferred.map((key) => `tether open ${operands([key])}`);
