@@ -116,6 +116,7 @@ function enter(world: World, dir: string): void {
   } catch (error) {
     throw new TetherError(`Cannot run in "${dir}": it is no folder that can be entered`, {
       code: "folder",
+      hints: ["Name a folder that exists with -C, or leave -C out to run in this one"],
       cause: error,
     });
   }

@@ -21,7 +21,8 @@ import { settle } from "../plan/settle.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { CommitReport } from "../reports/moving.ts";
-import { isMoving } from "../state.ts";
+import { isForkable, isMoving, workingRefOf } from "../state.ts";
+import { manifestsOf } from "../revision.ts";
 import { CommitSteps } from "./commit_steps.ts";
 import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_plan.ts";
 import { commitPaths, type CommitScope } from "./commit_paths.ts";
@@ -209,15 +210,29 @@ async function leftAlone(
     return seen(o) !== undefined && !sameContent(seen(o), o.state, volatile);
   });
   const fixed = changed.filter((o) => immutableDrift(o, seen(o), standing));
+  const lacksBranch = (o: ObjectManifest): boolean =>
+    !standing.onTrunk && isForkable(o, standing.statics.get(o.kind)) && workingRefOf(o, standing).at === "none";
+  // Nothing is silent: where nothing was recorded, what was not looked at may be what the user meant.
+  const meant = idle ? others : changed;
+  const elsewhere = meant.filter((o) => !lacksBranch(o));
+  const onTrunk = standing.onTrunk || elsewhere.length === 0 ? ctx.objects : await objectsOnTrunk(ctx);
   const back = standing.onTrunk ? "" : `tether new ${operands([ctx.config.trunk])} && `;
   return {
     notRead: others.map((o) => o.key),
     hints: [
+      // What this commit records for the first time has no branch yet either.
+      ...(chosen.some((o) => lacksBranch(o) && (o.state === null || meant.includes(o))) ? ["tether new"] : []),
       ...(fixed.length > 0 ? [`tether set --file versioned ${operands(fixed.map((o) => o.key))}`] : []),
-      // Nothing is silent: where nothing was recorded, what was not looked at may be what the user meant.
-      ...(changed.length > 0 || (idle && others.length > 0) ? [`${back}tether pull`] : []),
+      ...(elsewhere.some((o) => !onTrunk.has(o.key)) ? ["tether promote"] : []),
+      ...(elsewhere.some((o) => onTrunk.has(o.key)) ? [`${back}tether pull`] : []),
     ],
   };
+}
+
+/** Returns what the trunk records: what it lacks has to land there first. */
+async function objectsOnTrunk(ctx: Context): Promise<ReadonlyMap<string, ObjectManifest>> {
+  const commit = (await ctx.vcs.bookmarks()).get(ctx.config.trunk);
+  return commit ? await manifestsOf(ctx, commit) : new Map<string, ObjectManifest>();
 }
 
 /** Returns the keys a commit leaves out that the commit before has. */

@@ -32,7 +32,7 @@ import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { leftBehind, refuseMoved } from "./moved.ts";
 import { removedKeys } from "./removed.ts";
 import { renderRetention, retentionOf } from "./retention.ts";
-import { pickSignal, readStates, standingOf } from "./snapshot.ts";
+import { pickSignal, readStates, standingOf, withoutUnread } from "./snapshot.ts";
 
 /**
  * Options of a commit's plan.
@@ -167,8 +167,13 @@ export async function planCommit(ctx: Context, options: CommitPlanOptions): Prom
   const moving = objects.filter((o) => isMoving(o, standing));
   const cached = (o: ObjectManifest): State | null | undefined =>
     options.snapshot === false ? entryOf(ctx.workspace.lastSnapshot, o.key) ?? o.state : undefined;
-  const { values, errors } = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
-  if (errors.size > 0) throw new MultiObjectError(`Cannot read ${errors.size} object(s) to commit`, errors);
+  const read = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
+  const { values, errors } = read;
+  if (errors.size > 0) {
+    throw new MultiObjectError(`Cannot read ${errors.size} object(s) to commit`, errors, {
+      hints: withoutUnread(objects, read, (keys) => `tether commit -m MESSAGE ${keys ? operands(keys) : "KEY..."}`),
+    });
+  }
   // An object this checkout cannot have moved sits where its manifest says.
   const states = new Map(objects.map((o) => {
     const read = values.get(o.key) ?? (isMoving(o, standing) ? cached(o) : undefined);

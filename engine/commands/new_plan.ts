@@ -124,7 +124,7 @@ async function decideAll(ctx: Context, inputs: Inputs): Promise<Decision[]> {
     if (target.trunk && atOf(object.locator) !== undefined) {
       notes.push(`${object.key}: detached at ${atOf(object.locator)}; a pull moves it onto its branch`);
     } else if (object.state === null && !target.trunk) {
-      notes.push(`${object.key}: never committed; it gets a branch after its first commit`);
+      notes.push(`${object.key}: never committed: "tether new" after its first commit gives it a branch`);
     } else forkable.push(object);
   }
   await requireStorePermissions(ctx, forkable, target.trunk ? "read" : "refs");

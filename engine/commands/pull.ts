@@ -9,18 +9,18 @@ import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../model/e
 import { parseManifest } from "../files/manifests.ts";
 import { manifestPath, selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
-import { operands } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import { withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { CommitReport, PullReport } from "../reports/moving.ts";
-import { type Standing, workingRefOf } from "../state.ts";
+import { isForkable, type Standing, workingRefOf } from "../state.ts";
 import { applyPlanned } from "./commit.ts";
 import { commitPaths } from "./commit_paths.ts";
 import { planRecording, requireOnBookmark } from "./commit_plan.ts";
 import type { Outcomes } from "./fan_out.ts";
-import { cacheStates, immutableDrift, pickSignal, readStates, standingOf } from "./snapshot.ts";
+import { cacheStates, immutableDrift, pickSignal, readStates, standingOf, withoutUnread } from "./snapshot.ts";
 import { completeLanded, writtenByUnfinished } from "./unfinished.ts";
 
 /**
@@ -84,7 +84,13 @@ export function pull(ctx: Context, options: PullOptions = {}): Promise<PullRepor
       await ctx.saveWorkspace(cacheStates(ctx.workspace, read, { standing, now: ctx.env.now() }));
     }
     if (read.errors.size > 0) {
-      throw new MultiObjectError(`Cannot read ${read.errors.size} object(s) to pull`, read.errors);
+      throw new MultiObjectError(`Cannot read ${read.errors.size} object(s) to pull`, read.errors, {
+        hints: withoutUnread(
+          targets,
+          read,
+          (keys) => `tether pull ${(keys ?? ["KEY"]).map((key) => `--key ${shellQuote(key)}`).join(" ")}`,
+        ),
+      });
     }
     refuseDrift(targets, read.values, standing);
     return await take(ctx, { ...options, targets, skipped, read, standing, written: before });
@@ -125,7 +131,10 @@ function chooseTargets(
     const working = workingRefOf(object, standing);
     if (object.state === null) skipped[object.key] = "never committed";
     else if (working.at === "ref" || standing.onTrunk) targets.push(object);
-    else skipped[object.key] = working.at === "pending" ? "no branch yet" : "moves on the trunk only";
+    else if (working.at === "pending") skipped[object.key] = "no branch yet";
+    else if (isForkable(object, standing.statics.get(object.kind))) {
+      skipped[object.key] = 'no branch here: "tether new" gives it one';
+    } else skipped[object.key] = "moves on the trunk only";
   }
   return { targets, skipped };
 }

@@ -161,3 +161,21 @@ export function snapshot(ctx: Context, options: { keys?: readonly string[] } & C
 export function pickSignal(options: CallOptions): { signal?: AbortSignal } {
   return options.signal ? { signal: options.signal } : {};
 }
+
+/** How many keys a hint names before it leaves them to the user. */
+const NAMED = 8;
+
+/**
+ * Returns the command that goes on without the objects that could not be read; none when nothing is left.
+ *
+ * @param command Makes it of the keys; of none when they are too many to name.
+ */
+export function withoutUnread(
+  objects: readonly ObjectManifest[],
+  { errors }: Pick<Outcomes<State>, "errors">,
+  command: (keys: readonly string[] | undefined) => string,
+): string[] {
+  const rest = objects.map((o) => o.key).filter((key) => !errors.has(key));
+  if (rest.length === 0) return [];
+  return [command(rest.length > NAMED ? undefined : rest)];
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { MultiObjectError } from "../../engine/model/errors.ts";
+import { type BothDataset, onBoth } from "../helpers/both.ts";
+import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
+
+/** Registers a versioned file beside the dataset, and makes it. */
+async function addFile(t: TempDataset<BothDataset["repo"]>, key: string): Promise<string> {
+  const uri = join(t.repo.outer, key);
+  await Deno.writeTextFile(uri, key);
+  await t.with((ds) => ds.add({ key, kind: "file", locator: { uri }, policy: { file: "versioned" } }));
+  return uri;
+}
+
+onBoth(
+  "[commands 5.9, 5.10] an object first committed on a bookmark is said to need a branch, until it has one",
+  async (t) => {
+    await t.addMemory("a");
+    await t.with((ds) => ds.commit({ message: "first" }));
+    await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+    await t.addMemory("b");
+    const commit = (message: string) => t.with((ds) => ds.commit({ message }));
+    assert.deepEqual((await commit("adds b")).hints, ["tether new"]);
+    const idle = await commit("nothing");
+    assert.deepEqual([idle.vcsCommit, idle.notRead, idle.hints], [null, ["b"], ["tether new"]]);
+    assert.match((await t.with((ds) => ds.pull())).skipped["b"] ?? "", /"tether new" gives it one/);
+    await t.with((ds) => ds.new({ eager: true }));
+    assert.deepEqual([(await commit("nothing")).hints, (await commit("nothing")).notRead], [[], []]);
+  },
+);
+
+onBoth("[lessons, Δ33] what the trunk does not know has to land before a pull there can take it in", async (t) => {
+  await addFile(t, "old");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat" }));
+  await addFile(t, "added");
+  await t.with((ds) => ds.commit({ message: "adds a file" }));
+  const { hints } = await t.with((ds) => ds.commit({ message: "nothing" }));
+  assert.deepEqual(hints, ["tether promote", "tether new -- main && tether pull"]);
+  assert.notEqual((await t.with((ds) => ds.promote())).trunkMoved, null);
+  const landed = await t.with((ds) => ds.commit({ message: "nothing" }));
+  assert.deepEqual(landed.hints, ["tether new -- main && tether pull"]);
+});
+
+Deno.test("[L10] a store that is away stops commit and pull, which name the command that goes on without it", async (test) => {
+  await using t = await tempDataset();
+  const uri = await addFile(t, "f");
+  await addFile(t, "g");
+  const stopped = async (run: Promise<unknown>, hint: string): Promise<void> => {
+    await assert.rejects(run, (e) => {
+      assert.ok(e instanceof MultiObjectError);
+      assert.equal(e.hints[0], hint);
+      return true;
+    });
+  };
+  await Deno.remove(uri);
+  await test.step("commit", async () => {
+    await stopped(t.with((ds) => ds.commit({ message: "first" })), "tether commit -m MESSAGE -- g");
+    await t.with((ds) => ds.commit({ message: "first", keys: ["g"] }));
+  });
+  await Deno.writeTextFile(uri, "f");
+  await t.with((ds) => ds.commit({ message: "second" }));
+  await Deno.remove(uri);
+  await test.step("pull", async () => {
+    await stopped(t.with((ds) => ds.pull()), "tether pull --key g");
+    assert.deepEqual((await t.with((ds) => ds.pull({ keys: ["g"] }))).unchanged, ["g"]);
+  });
+  await test.step("too many to name", async () => {
+    for (let i = 0; i < 8; i++) await addFile(t, `more${i}`);
+    await t.with((ds) => ds.commit({ message: "third", keys: Array.from({ length: 8 }, (_, i) => `more${i}`) }));
+    await stopped(t.with((ds) => ds.pull()), "tether pull --key KEY");
+  });
+});
