@@ -46,7 +46,7 @@ export function define(command: Command, context: Context): void {
 /** Returns the human form of an abandon report. */
 export function abandonLines(report: AbandonReport): Line[] {
   const freed = report.gcPlan.isEmpty
-    ? ["nothing was freed"]
+    ? [`nothing was freed${report.notes.length > 0 ? "" : ": other commits or a checkout's files name what they held"}`]
     : [...report.gcPlan.render(), "(not applied: tether gc --no-dry-run releases these, or --gc the next time)"];
   return [
     ...lines([

@@ -19,9 +19,10 @@ import { isConflict, usageLines } from "./usage.ts";
 export async function runCli(args: readonly string[], world: World): Promise<number> {
   const ui = new Ui(world);
   const context = new Context(world, ui);
-  const program = buildProgram(context, { long: longHelpWanted(args) });
+  const words = helpAsOption(args);
+  const program = buildProgram(context, { long: longHelpWanted(words) });
   try {
-    await program.parseAsync(withoutHelpOfNothing(args), { from: "user" });
+    await program.parseAsync(withoutHelpOfNothing(words), { from: "user" });
     return context.exitCode;
   } catch (error) {
     if (error instanceof ParserStop) return endOfParsing(error, ui);
@@ -133,6 +134,14 @@ function longHelpWanted(args: readonly string[]): boolean {
   return args.slice(0, end < 0 ? args.length : end).includes("--help");
 }
 
+/** Returns a command line with `help [COMMAND]` in the place of a command as the option it stands for. */
+function helpAsOption(args: readonly string[]): string[] {
+  const at = commandAt(args);
+  if (at === undefined || args[at] !== "help") return [...args];
+  const named = commandOf(args.slice(at + 1));
+  return [...args.slice(0, at), ...(named === undefined ? [] : [named]), "--help"];
+}
+
 /** Returns a command line without the wish for help when its command does not exist: there is none to show (L42). */
 function withoutHelpOfNothing(args: readonly string[]): string[] {
   const name = commandOf(args);
@@ -142,11 +151,17 @@ function withoutHelpOfNothing(args: readonly string[]): string[] {
 
 /** Returns the first word that is no option and no option's value. */
 function commandOf(args: readonly string[]): string | undefined {
+  const at = commandAt(args);
+  return at === undefined ? undefined : args[at];
+}
+
+/** Returns where the first word is that is no option and no option's value. */
+function commandAt(args: readonly string[]): number | undefined {
   for (let i = 0; i < args.length; i++) {
     const word = args[i] ?? "";
-    if (word === "--") return args[i + 1];
+    if (word === "--") return i + 1;
     if (word === "-C" || word === "--color") i++;
-    else if (!word.startsWith("-")) return word;
+    else if (!word.startsWith("-")) return i;
   }
   return undefined;
 }

@@ -106,6 +106,17 @@ Deno.test("[commands 1.3, L42] what contradicts itself is refused before anythin
   }
 });
 
+Deno.test("[commands 1.1] help is a word too: what it prints is what --help prints", async () => {
+  const run = (...args: string[]) => runIn(testWorld(), args);
+  for (const before of [[], ["-C", "."]]) {
+    assert.deepEqual(await run(...before, "help"), await run("--help"));
+    assert.deepEqual(await run(...before, "help", "commit"), await run("commit", "--help"));
+  }
+  const unknown = await run("help", "nosuch");
+  assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
+  assert.match(unknown.stderr, /Unknown command "nosuch"/);
+});
+
 Deno.test("[L42] an empty or blank value is an error in every command", async () => {
   const cases = [
     ["commit", "-m", ""],

@@ -88,7 +88,7 @@ export function closeLines(report: CloseReport): Line[] {
 export function repairLines(report: RepairReport): Line[] {
   return [
     ...lines([
-      ...Object.entries(report.repinned).map(([key, id]) => `  repinned ${key} -> tether.${id}`),
+      ...Object.entries(report.pinRefs).map(([key, ref]) => `  repinned ${key} -> ${ref}`),
       ...Object.entries(report.reforked).map(([key, ref]) => `  reforked ${key} -> ${ref}`),
       ...report.notes,
     ]),

@@ -9,7 +9,7 @@ import type { UndoReport } from "../engine/reports/moving.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given } from "./options.ts";
-import { lines } from "./render.ts";
+import { hint, lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -44,5 +44,6 @@ export function undoLines(report: UndoReport): Line[] {
       ...report.skipped.map((what) => `  skipped ${what}`),
     ]),
     ...report.irreversible.map((what): Line => ({ text: `IRREVERSIBLE ${what}`, to: "err", style: "red" })),
+    ...report.hints.map((text) => hint(text)),
   ];
 }

@@ -34,6 +34,7 @@ import {
   StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
+import { shellQuote } from "../../engine/io/shell.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { headBranch } from "./_checkout.ts";
 import { createRepo, deleteRepo, readOwner, whatElse } from "./_create.ts";
@@ -167,7 +168,12 @@ export class GitBackend implements ObjectBackend {
     if (state["dirty"] === true && !repo.allowDirty) {
       throw new BackendError(`Cannot pin "${repo.path}": its checkout holds work that no commit has`, {
         kind: KIND,
-        hints: ["Commit the work there", "Set allow_dirty of the locator to pin the commit without it"],
+        hints: [
+          "Commit the work there",
+          `To pin the commit without it: tether remove KEY && tether add KEY ${
+            shellQuote(repo.path)
+          } --kind git --set allow_dirty=true`,
+        ],
       });
     }
     const remote = await remoteOf(this.#git, repo, op);

@@ -175,6 +175,8 @@ Deno.test("[backends 3.3] a pin holds a commit, and work that no commit has refu
   await repo.write("a", "b");
   const state = await backend.fingerprint({ path }, undefined);
   await fails(backend.pin({ path }, state, PIN), "library", /work that no commit has/);
+  const { hints } = await backend.pin({ path }, state, PIN).catch((e) => e);
+  assert.match(hints[1], new RegExp(`tether remove KEY && tether add KEY ${path} --kind git --set allow_dirty=true$`));
   assert.equal((await backend.listPins({ path })).size, 0);
   const pin = await backend.pin({ path, allow_dirty: "true" }, state, PIN);
   assert.deepEqual(pin, { id: PIN, ref: `tether.${PIN}`, created: true });

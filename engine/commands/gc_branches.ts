@@ -260,8 +260,8 @@ async function knownHead(
   }
   if (base === content) return { facts: "base", holder: BASE };
   if (held.recorded.has(content)) return { facts: "recorded" };
-  const goes = held.dropped.has(content) || await input.isHeld?.(head);
-  return { facts: goes ? "pinned" : "unpinned" };
+  if (held.dropped.has(content)) return { facts: "given-up" };
+  return { facts: await input.isHeld?.(head) ? "pinned" : "unpinned" };
 }
 
 /** The holder of what was never written to a branch. */

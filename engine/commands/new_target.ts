@@ -260,7 +260,7 @@ async function toRevision(ctx: Context, rev: string): Promise<Destination> {
     }
     return { bookmark: rev, move: { type: "switch", bookmark: rev }, rev };
   }
-  const commit = await ctx.vcs.resolve(rev);
+  const commit = await resolveOrSuggest(ctx, rev);
   const there = [...bookmarks].filter(([, at]) => at === commit).map(([name]) => name);
   const bookmark = choose(ctx, there);
   if (bookmark !== null) {
@@ -271,6 +271,22 @@ async function toRevision(ctx: Context, rev: string): Promise<Destination> {
     return { bookmark: null, move: { type: "stay" }, rev: null };
   }
   return { bookmark: null, move: { type: "park", commit }, rev: commit };
+}
+
+/** Resolves a revision. Of one that there is not, a bookmark may have been meant that is still to be made. */
+async function resolveOrSuggest(ctx: Context, rev: string): Promise<string> {
+  try {
+    return await ctx.vcs.resolve(rev);
+  } catch (error) {
+    if (!(error instanceof VcsError) || error.code !== "no-revision" || await ctx.vcs.bookmarkProblem(rev)) throw error;
+    const { message, code, hints, details } = error;
+    throw new VcsError(message, {
+      code,
+      hints: [`tether new -b ${shellQuote(rev)}`, ...hints],
+      details,
+      cause: error,
+    });
+  }
 }
 
 /** Refuses a bookmark whose branch name another one has, also in another letter case (L19). */

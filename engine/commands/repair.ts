@@ -241,6 +241,8 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
     : [];
   const told = new Set(failed.map(unknownNote));
   const done: Done = { repinned: {}, reforked: {}, failed: Object.fromEntries(failed) };
+  // A name that was used up comes back as another generation of the same id.
+  const refs: Record<string, string> = {};
   if (!plan.isEmpty) {
     await seedPinnedIndex(ctx);
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text() };
@@ -251,8 +253,9 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
           options.signal?.throwIfAborted();
           try {
             const backend = await ctx.backends.get(a.kind);
-            if (a.op === "repin") await repin(ctx, backend, a, done, (p) => op.progress(p));
-            else await refork(ctx, backend, a, done, (p) => op.progress(p));
+            if (a.op === "repin") {
+              await repin(ctx, backend, a, { done, refs, progress: (p) => op.progress(p) });
+            } else await refork(ctx, backend, a, done, (p) => op.progress(p));
           } catch (error) {
             failures.push(error);
             done.failed[a.target] = redact(messageOf(asError(error)));
@@ -266,6 +269,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
   const landed = [...await completeLanded(ctx), ...(await completeAbandoned(ctx)).map((a) => a.entry)];
   const data = {
     ...done,
+    pinRefs: refs,
     notes: [
       ...plan.notes.filter((note) =>
         !told.has(note) && !landed.some((e) => note.startsWith(`interrupted: ${e.command} ${e.id}:`))
@@ -283,7 +287,12 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
 
 type Progress = (step: JsonObject & { readonly action: string }) => Promise<void>;
 
-async function repin(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {
+async function repin(
+  ctx: Context,
+  backend: ObjectBackend,
+  a: Action,
+  { done, refs, progress }: { readonly done: Done; readonly refs: Record<string, string>; readonly progress: Progress },
+): Promise<void> {
   const id = String(a.params["pin_id"]);
   const pin = await backend.pin?.(a.params["locator"] as Locator, a.params["state"] as State, id);
   if (!pin) throw new TetherError(`Cannot pin "${a.key}": its kind has no pins`);
@@ -292,6 +301,7 @@ async function repin(ctx: Context, backend: ObjectBackend, a: Action, done: Done
   await progress({ action: "repin", key: a.key, target: pin.ref, created });
   if (created) await ctx.indexes.addPin({ pinId: id, kind: a.kind, key });
   done.repinned[a.key] = id;
+  refs[a.key] = pin.ref;
 }
 
 async function refork(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {

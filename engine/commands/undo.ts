@@ -7,7 +7,7 @@
 import type { Context } from "../context.ts";
 import type { OpEntry } from "../files/journal.ts";
 import { parseWorkspace } from "../files/workspace.ts";
-import { TetherError } from "../model/errors.ts";
+import { renderState, TetherError } from "../model/errors.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
@@ -64,13 +64,14 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), target: entry.id };
     const { outcome, id } = await operate(ctx, { command: "undo", pre, undoes: entry.id }, {
       async run(op) {
-        const outcome: Outcome = { restored: [], irreversible: [], skipped: [] };
+        const outcome: Outcome = { restored: [], irreversible: [], skipped: [], hints: [] };
         const extra = await revert(ctx, target, outcome);
         if (outcome.restored.length === 0) {
           if (!target.begun) throw nothingReversed(entry, outcome, before(entries, entry));
           outcome.restored.push("an interrupted undo had taken it back already");
         }
-        return { result: { summary: summary(entry), ...outcome, ...extra }, value: { outcome, id: op.id } };
+        const { hints: _, ...told } = outcome;
+        return { result: { summary: summary(entry), ...told, ...extra }, value: { outcome, id: op.id } };
       },
     });
     const data = { undone: entry.id, command: entry.command, undoId: id, summary: summary(entry), ...outcome };
@@ -89,7 +90,7 @@ function nothingReversed(entry: OpEntry, outcome: Outcome, hints: readonly strin
   const why = [...outcome.irreversible, ...outcome.skipped].join("; ");
   return new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why || "it left nothing behind"}`, {
     code: "not-undoable",
-    hints: why === "" ? hints : [],
+    hints: why === "" ? hints : outcome.hints,
     details: { irreversible: outcome.irreversible, skipped: outcome.skipped },
   });
 }
@@ -209,7 +210,11 @@ function requireUndoable(ctx: Context, entry: OpEntry, entries: readonly OpEntry
 function oldHeads(entry: OpEntry): string {
   const heads = entry.pre["base_states"];
   return isJsonObject(heads) && Object.keys(heads).length > 0
-    ? `; before: ${Object.entries(heads).map(([k, s]) => `${k} ${JSON.stringify(s)}`).join(", ")}`
+    ? `; before: ${
+      Object.entries(heads).map(([k, s]) => `${k} ${isJsonObject(s) ? renderState(s, { whole: true }) : "none"}`).join(
+        ", ",
+      )
+    }`
     : "";
 }
 

@@ -149,16 +149,17 @@ async function reportResets(ctx: Context, { entry }: Target, outcome: Outcome): 
   for (const key of reset) {
     const head = heads[key];
     const where = isJsonObject(head)
-      ? `it was at ${canonical(head)}${await wayBack(ctx, key, head as State)}`
+      ? `it was at ${renderState(head, { whole: true })}`
       : "it was at a head not recorded";
     outcome.irreversible.push(`the branch of "${key}" was reset; ${where}`);
+    if (isJsonObject(head)) outcome.hints.push(...await wayBack(ctx, key, head as State));
   }
 }
 
 /** Returns the command that puts a branch back to a state, where its store still has that state under a name of its own. */
-async function wayBack(ctx: Context, key: string, state: State): Promise<string> {
+async function wayBack(ctx: Context, key: string, state: State): Promise<string[]> {
   const object = ctx.objects.get(key);
-  if (!object) return "";
+  if (!object) return [];
   try {
     const backend = await ctx.backends.get(object.kind);
     for (const value of Object.values(state)) {
@@ -166,10 +167,10 @@ async function wayBack(ctx: Context, key: string, state: State): Promise<string>
       const at = String(value);
       const found = await backend.fingerprint({ ...withoutAt(object.locator), at }, undefined).catch(() => undefined);
       if (!found || !sameContent(found, state, backend.statics.volatileKeys)) continue;
-      return `: tether restore --at ${shellQuote(at)} ${operands([key])}`;
+      return [`tether restore --at ${shellQuote(at)} ${operands([key])}`];
     }
   } catch {
     // The state itself is told; a store that cannot be asked names no command.
   }
-  return "";
+  return [];
 }

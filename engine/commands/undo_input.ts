@@ -13,6 +13,8 @@ export interface Outcome {
   readonly restored: string[];
   readonly irreversible: string[];
   readonly skipped: string[];
+  /** Commands that do what could not be. */
+  readonly hints: string[];
 }
 
 /** One operation to take back, and the working state around it. */

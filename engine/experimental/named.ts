@@ -32,12 +32,12 @@ export class Namers {
     const { unparsed, stores, places } = this.#references;
     if (unparsed.length > 0) return `it cannot be told what "${unparsed[0]}" names, which cannot be used`;
     const identity = canonical(backend.identity(locator));
-    const known = stores.get(storeOf(backend, locator));
-    if (known) return `"${known.key}" names it`;
     for (const place of places.values()) {
       if (place.kind !== backend.statics.kind) continue;
-      if (canonical(backend.identity(place.locator)) === identity) return `${place.where} names it`;
+      if (canonical(backend.identity(place.locator)) === identity) return `named by ${place.where}`;
     }
+    const known = stores.get(storeOf(backend, locator));
+    if (known) return `named by "${known.key}"`;
     const own = placesOf(locator, backend.statics.localPathKeys.concat(backend.statics.uriKeys));
     for (const { path, where } of await (this.#paths ??= this.#resolve())) {
       if (own.some((o) => isInside(o, path) || isInside(path, o))) return `${where} needs "${path}"`;

@@ -693,8 +693,15 @@ export function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Renders a value for a message: states as `name=value` pairs with values cut to 16 characters (commands §3.5). */
-export function renderState(state: JsonObject | null | undefined): string {
+/**
+ * Renders a value for a message: states as `name=value` pairs with values cut to 16 characters (commands §3.5).
+ *
+ * @param options `whole` leaves them as they are, so that the state can be found again.
+ */
+export function renderState(
+  state: JsonObject | null | undefined,
+  options: { readonly whole?: boolean } = {},
+): string {
   if (!state) return "none";
   return Object.entries(state).map(([name, value]) => {
     const text = typeof value === "string"
@@ -704,7 +711,7 @@ export function renderState(state: JsonObject | null | undefined): string {
       : String(value);
     // By code points: half a surrogate pair could not be journaled.
     const characters = [...text];
-    return `${name}=${characters.length > 16 ? characters.slice(0, 16).join("") + "…" : text}`;
+    return `${name}=${characters.length > 16 && !options.whole ? characters.slice(0, 16).join("") + "…" : text}`;
   }).join(" ");
 }
 

@@ -28,6 +28,8 @@ export function judgePin(facts: PinFacts): PinVerdict {
 export type HeadFacts =
   /** A tag holds it, for some commit. */
   | "pinned"
+  /** Only commits that go recorded it: its loss is what was asked for. */
+  | "given-up"
   /** Nothing was ever written: it is where the base is. */
   | "base"
   /** A commit recorded it without a pin: only this branch keeps it reachable. */
@@ -60,12 +62,16 @@ export function judgeBranch(facts: BranchFacts): BranchVerdict {
   if (facts.head === "unreadable") return { op: "keep-branch", forceable: false, why: "its head cannot be read" };
   const loss = whatIsLost(facts);
   if (loss === undefined) {
-    const why = facts.head === "pinned" ? "its head is pinned" : "nothing was written to it";
-    return { op: "delete-branch", forced: false, why };
+    return { op: "delete-branch", forced: false, why: whyUnlost(facts.head) };
   }
   return facts.force
     ? { op: "delete-branch", forced: true, why: `FORCED although it ${loss}` }
     : { op: "keep-branch", forceable: true, why: loss };
+}
+
+function whyUnlost(head: HeadFacts): string {
+  if (head === "given-up") return "what the commits recorded of it is given up";
+  return head === "pinned" ? "its head is pinned" : "nothing was written to it";
 }
 
 function whatIsLost(facts: BranchFacts): string | undefined {

@@ -5,6 +5,7 @@ Deno.test("[seed: branches of bookmarks that are gone] the verdict table, row by
   const row = (head: HeadFacts, more = {}) => ({ head, isStorage: false, blocked: undefined, ...more });
   const table: readonly (readonly [string, ReturnType<typeof row>, plain: string, force: string])[] = [
     ["natively pinned by some commit", row("pinned"), "delete-branch", "delete-branch"],
+    ["recorded by commits that go", row("given-up"), "delete-branch", "delete-branch"],
     ["equal to the base branch's head", row("base"), "delete-branch", "delete-branch"],
     ["writes no commit pinned", row("unpinned"), "keep-branch", "delete-branch FORCED"],
     ["a state recorded without a pin", row("recorded"), "keep-branch", "delete-branch FORCED"],

@@ -184,6 +184,8 @@ export interface UndoReport extends Report {
   readonly irreversible: readonly string[];
   /** What was left alone because it changed since, a sentence each. */
   readonly skipped: readonly string[];
+  /** Commands that take back by another way what stays as it is. */
+  readonly hints: readonly string[];
   /** Whether nothing is irreversible. */
   readonly complete: boolean;
 }

@@ -62,6 +62,8 @@ export interface DropReport extends Report {
 export interface RepairReport extends Report {
   /** Pin ids by key, or by `key@commit12`. */
   readonly repinned: Readonly<Record<string, string>>;
+  /** The native refs of those pins, by the same keys. */
+  readonly pinRefs: Readonly<Record<string, string>>;
   /** Branches made again, by key. */
   readonly reforked: Readonly<Record<string, string>>;
   /** What failed, by ref. */

@@ -180,7 +180,7 @@ Deno.test("[L43, commands 5.22] a store that gets a holder while drop runs stays
   await using ds = await Dataset.open(t.root, { env: { ...REAL_ENV, boundary } });
   await assert.rejects(ds.drop("feat", { deleteStores: true, dryRun: false }), (e) => {
     assert.ok(e instanceof MultiObjectError && e.code === "partial");
-    assert.match(e.message, /"alias" names it/);
+    assert.match(e.message, /named by "alias"/);
     assert.deepEqual(e.hints, ["tether gc --delete-stores"]);
     assert.deepEqual(Object.keys((e.report as DropReport).gc?.keptStores ?? {}), ["made"]);
     return true;

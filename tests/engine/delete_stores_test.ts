@@ -91,25 +91,25 @@ const BREAKS: Record<string, Break> = {
   "1: no marker": { change: ({ t }) => Object.assign(store(t) ?? {}, { owner: undefined }), op: "forget-store" },
   "2: another branch of history names it": {
     change: ({ t, commit }) => t.repo.git(["branch", "other", commit]),
-    why: /"made" names it/,
+    why: /named by "made" (as [0-9a-f]{12} has it|of a working tree)/,
     releases: "as ever",
   },
   "2: a tag of history names it": {
     change: ({ t, commit }) => t.repo.git(["tag", "v1", commit]),
-    why: /"made" names it/,
+    why: /named by "made" (as [0-9a-f]{12} has it|of a working tree)/,
     releases: "as ever",
   },
   "2: a staged manifest names it": {
     change: async ({ t, commit }) => {
       await t.repo.git(["restore", "--staged", `--source=${commit}`, "--", ".tether/objects/made.toml"]);
     },
-    why: /"made" names it/,
+    why: /named by "made" (as [0-9a-f]{12} has it|of a working tree)/,
     releases: "as ever",
   },
   "2: this working tree names it, in another spelling": {
     change: ({ t }) =>
       t.with((ds) => ds.add({ key: "alias", kind: "memory", locator: { uri: ` ${t.system("made")} ` } })),
-    why: /"alias" names it/,
+    why: /named by "alias" of a working tree/,
     releases: "as ever",
   },
   "2: another checkout's working tree names it": {
@@ -118,7 +118,7 @@ const BREAKS: Record<string, Break> = {
       const manifest = await t.repo.git(["show", `${commit}:.tether/objects/made.toml`]);
       await Deno.writeTextFile(`${other}/.tether/objects/made.toml`, manifest + "\n");
     },
-    why: /"made" names it/,
+    why: /named by "made" (as [0-9a-f]{12} has it|of a working tree)/,
     releases: "as ever",
   },
   "2: another dataset of the repository names it": {
@@ -134,7 +134,7 @@ const BREAKS: Record<string, Break> = {
       await t.repo.git(["add", "second"]);
       await t.repo.git(["commit", "-q", "-m", "second"]);
     },
-    why: /"theirs".* names it/,
+    why: /named by "theirs"/,
     releases: "as ever",
   },
   "2: a manifest does not parse": {

@@ -190,6 +190,8 @@ Deno.test("[commands 8.4] drop: the plan first, then commits, bookmark, pins and
     "delete-branch",
     "delete-branch",
   ]);
+  const gone = plan.actions.find((a) => a.op === "delete-branch" && a.target === ref);
+  assert.match(gone?.detail ?? "", /; what the commits recorded of it is given up$/, "its pin goes in the same plan");
   assert.ok(namedStore().find(t.system("a"))?.branches.has(ref));
   const report = await t.with((ds) => ds.drop("feat", { dryRun: false }));
   assert.equal(report.leftFor, "main");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { MultiObjectError, TetherError } from "../../engine/model/errors.ts";
+import { parsePinRef } from "../../engine/model/names.ts";
 import { scene } from "../fault/_scene.ts";
 import type { RepairReport } from "../../engine/reports/releasing.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
@@ -110,8 +111,9 @@ Deno.test("[commands 8.9, L43] undo of new deletes the branches it made, its boo
     const error = await t.with((ds) => ds.undo()).catch((e) => e);
     assert.ok(error instanceof TetherError);
     for (const [key, id] of Object.entries(head)) {
-      assert.ok(error.message.includes(`${id}"`), "the whole state");
-      const [, at = ""] = new RegExp(`tether restore --at (\\S+) -- ${key}`).exec(error.message) ?? [];
+      assert.ok(error.message.includes(`=${id}`), "the whole state");
+      assert.doesNotMatch(error.message, /[{}]/);
+      const [, at = ""] = new RegExp(`^tether restore --at (\\S+) -- ${key}$`, "m").exec(error.hints.join("\n")) ?? [];
       await t.with((ds) => ds.restore([key], { at }));
     }
     assert.equal(namedStore().find(t.system("a"))?.head(refs["a"] ?? "").id, head.a);
@@ -162,7 +164,8 @@ Deno.test("[L44, commands 8.9] repair makes a missing pin and branch again, and 
     tags?.delete(ref);
     assert.equal((await t.with(async (ds) => await ds.verify())).ok, false);
     const report = await t.with((ds) => ds.repair());
-    assert.deepEqual(Object.keys(report.repinned), ["a"]);
+    assert.deepEqual(report.pinRefs, { a: ref });
+    assert.deepEqual(report.repinned, { a: parsePinRef(ref)?.id });
     assert.equal((await t.with(async (ds) => await ds.verify())).ok, true);
   });
   await test.step("pins of history, once each", async () => {

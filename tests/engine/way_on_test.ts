@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { MultiObjectError } from "../../engine/model/errors.ts";
+import { MultiObjectError, VcsError } from "../../engine/model/errors.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
@@ -70,4 +70,17 @@ Deno.test("[L10] a store that is away stops commit and pull, which name the comm
     await t.with((ds) => ds.commit({ message: "third", keys: Array.from({ length: 8 }, (_, i) => `more${i}`) }));
     await stopped(t.with((ds) => ds.pull()), "tether pull --key KEY");
   });
+});
+
+onBoth("[commands 5.10] a revision that there is not may be a bookmark still to be made", async (t) => {
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  const refused = async (rev: string): Promise<VcsError> => {
+    const error = await t.with((ds) => ds.new({ rev })).catch((e) => e);
+    assert.ok(error instanceof VcsError);
+    assert.equal(error.code, "no-revision");
+    return error;
+  };
+  assert.equal((await refused("nope")).hints[0], "tether new -b nope");
+  assert.ok(!(await refused("nope~1")).hints.some((hint) => hint.startsWith("tether")), "no name of a bookmark");
 });
