@@ -218,10 +218,10 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
   return refuse(
     object,
     branch.ref,
-    `holds writes that no commit pins and that were not made here, at ${
+    `holds writes that no commit pins and that this checkout does not know, at ${
       renderState(branch.head)
     }: --shared works on them, ` +
-      "--discard throws somebody else's work away",
+      "--discard throws them away, whoever made them",
   );
 }
 
