@@ -133,7 +133,10 @@ async function find(ctx: Context, id: string | undefined): Promise<Retiree> {
   throw new ConfigError(`Cannot forget workspace "${wanted}": live checkouts are ${ids.join(", ")}`, {
     code: "no-workspace",
     hints: [
-      ...live.map((l) => `tether forget-workspace ${l.workspace.workspaceId.slice(0, 8)}`),
+      // Not this one: nobody means it who names another.
+      ...live.filter((l) => !l.checkout.current).map((l) =>
+        `tether forget-workspace ${l.workspace.workspaceId.slice(0, 8)}`
+      ),
       // The id of one that is away is there, too.
       ...absent.flatMap(({ hints }) => hints),
     ],
