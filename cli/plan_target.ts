@@ -4,9 +4,9 @@
  * @module
  */
 
-import { basename, dirname, join, resolve } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { Dataset } from "../engine/dataset.ts";
-import { isInside } from "../engine/io/paths.ts";
+import { isInside, resolveExisting } from "../engine/io/paths.ts";
 import { ConfigError } from "../engine/model/errors.ts";
 import { isJsonObject, parseJson } from "../engine/model/json.ts";
 
@@ -19,7 +19,7 @@ const MAX_PLAN_BYTES = 256 << 20;
  * @throws {ConfigError} naming what is there.
  */
 export async function requirePlanTarget(dataset: Pick<Dataset, "root" | "vcs">, path: string): Promise<void> {
-  const target = await realTarget(resolve(path));
+  const target = resolveExisting(isAbsolute(path) ? path : join(Deno.cwd(), path));
   const { root, sharedDir, storeDir } = dataset.vcs.location;
   const here = [
     join(dataset.root, "tether.toml"),
@@ -41,17 +41,6 @@ function refusal(path: string, why: string): ConfigError {
     code: "plan",
     hints: ["Name a new file, or a plan to replace"],
   });
-}
-
-/** Returns a path with the links on the way followed; what is not there yet stays as it is. */
-async function realTarget(path: string): Promise<string> {
-  try {
-    return await Deno.realPath(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    const folder = dirname(path);
-    return folder === path ? path : join(await realTarget(folder), basename(path));
-  }
 }
 
 async function isReplaceable(path: string): Promise<boolean> {

@@ -21,12 +21,19 @@ export async function manifestsAt(ctx: Context, rev: string): Promise<ReadonlyMa
   return await manifestsOf(ctx, await ctx.vcs.resolve(rev));
 }
 
-/** As {@link manifestsAt}, for a commit id. The dataset may have lain elsewhere in the repository then. */
-export async function manifestsOf(ctx: Context, commit: string): Promise<ReadonlyMap<string, ObjectManifest>> {
+/**
+ * As {@link manifestsAt}, for a commit id. The dataset may have lain elsewhere in the repository then: `root` is where, if that
+ * is known.
+ */
+export async function manifestsOf(
+  ctx: Context,
+  commit: string,
+  root?: string,
+): Promise<ReadonlyMap<string, ObjectManifest>> {
   const decoder = new TextDecoder();
   const found = new Map<string, { readonly path: string; readonly manifest: ObjectManifest }>();
-  const root = await datasetRootAt(ctx.vcs, commit, ctx.config.datasetId);
-  for (const [path, bytes] of await ctx.vcs.manifestsAt(commit, root)) {
+  const at = root ?? await datasetRootAt(ctx.vcs, commit, ctx.config.datasetId);
+  for (const [path, bytes] of await ctx.vcs.manifestsAt(commit, at)) {
     const name = `${path} at ${commit.slice(0, 12)}`;
     const manifest = parseManifest(decoder.decode(bytes), name);
     const { key } = manifest;

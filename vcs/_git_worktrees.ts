@@ -5,7 +5,7 @@
  */
 
 import { dirname, join, resolve } from "node:path";
-import { shellQuote } from "../engine/io/shell.ts";
+import { operands, shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import type { AbsentCheckout, Checkout } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
@@ -232,6 +232,12 @@ async function textOrEmpty(path: string): Promise<string> {
   }
 }
 
+/** Why a worktree must not be removed, and what helps. */
+export interface RemovalProblem {
+  readonly reason: string;
+  readonly hints: readonly string[];
+}
+
 /** What tether keeps in a checkout and git ignores; not the secrets, which somebody typed in. */
 const OF_A_CHECKOUT = /(^|\/)\.tether\/(cache(\/.*)?|lock|ops\.jsonl|workspace\.toml)$/;
 
@@ -240,8 +246,21 @@ const OF_A_CHECKOUT = /(^|\/)\.tether\/(cache(\/.*)?|lock|ops\.jsonl|workspace\.
  * but counts nothing that it ignores: there data may lie that exists nowhere else. What tether keeps in a checkout of its own
  * may go. `git` runs at the worktree.
  */
-export async function removalProblem(git: Git, gitDir: string | undefined): Promise<string | undefined> {
-  if (gitDir !== undefined && await exists(join(gitDir, "locked"))) return "the worktree is locked";
+export async function removalProblem(git: Git, gitDir: string | undefined): Promise<RemovalProblem | undefined> {
+  if (gitDir !== undefined && await exists(join(gitDir, "locked"))) {
+    return { reason: "the worktree is locked", hints: [`git worktree unlock ${operands([git.root])}`] };
+  }
+  const reason = await whatWouldBeLost(git);
+  return reason === undefined ? undefined : {
+    reason,
+    hints: [
+      `git -C ${shellQuote(git.root)} status --ignored`,
+      "Move what is needed elsewhere, delete the rest, and run this again",
+    ],
+  };
+}
+
+async function whatWouldBeLost(git: Git): Promise<string | undefined> {
   const status = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--ignore-submodules=none"];
   const asked = [...status, "--untracked-files=all", "--ignored=matching"];
   const files = (await git.run(asked, { doing: "find the changed files" })).text().split("\0").filter((l) => l !== "");

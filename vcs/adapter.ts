@@ -11,7 +11,6 @@
 import type { JsonObject } from "../engine/model/json.ts";
 import type {
   AbsentCheckout,
-  Blocked,
   Checkout,
   CommitInfo,
   Completeness,
@@ -23,19 +22,7 @@ import type {
   TreeEntry,
 } from "./_records.ts";
 
-export type {
-  AbsentCheckout,
-  Blocked,
-  Checkout,
-  CommitInfo,
-  Completeness,
-  HistoryCommit,
-  Location,
-  Position,
-  Rewrites,
-  StagedBlob,
-  TreeEntry,
-};
+export type * from "./_records.ts";
 
 /**
  * Reads objects through one long-lived process. Calls made together travel together. The same id always means the same
@@ -262,8 +249,8 @@ export interface VcsAdapter extends AsyncDisposable {
   finishAbandon(record: JsonObject, keep: readonly string[]): Promise<Rewrites | undefined>;
   /** Finds or makes the trunk at `init` (formats §4) and returns its name. */
   adoptTrunk(preferred: string): Promise<string>;
-  /** Returns why the VCS would refuse to forget a checkout; `undefined` if it would not. Writes nothing. */
-  forgetProblem(root: string): Promise<string | undefined>;
+  /** Returns why a checkout must not be forgotten, and what helps; `undefined` if it may be. Writes nothing. */
+  forgetProblem(root: string): Promise<{ readonly reason: string; readonly hints: readonly string[] } | undefined>;
   /** Makes the VCS forget another checkout; git removes its folder and refuses while that holds changes. */
   forgetCheckout(root: string): Promise<void>;
 }

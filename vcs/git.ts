@@ -37,7 +37,7 @@ import {
   readRefs,
 } from "./_git_refs.ts";
 import { inIndex, skippedFiles } from "./_git_tracked.ts";
-import { absentAmong, readWorktrees, removalProblem, type Worktree } from "./_git_worktrees.ts";
+import { absentAmong, readWorktrees, type RemovalProblem, removalProblem, type Worktree } from "./_git_worktrees.ts";
 import { sameText } from "./_converted.ts";
 import { missingObject } from "./_missing.ts";
 import { trackedPaths } from "./_tracked.ts";
@@ -361,7 +361,7 @@ class GitAdapter implements VcsAdapter {
     return preferred;
   }
 
-  async forgetProblem(root: string): Promise<string | undefined> {
+  async forgetProblem(root: string): Promise<RemovalProblem | undefined> {
     const worktree = (await this.#readWorktrees()).find((w) => w.root === root);
     return await removalProblem(this.#git.at(root), worktree?.gitDir);
   }

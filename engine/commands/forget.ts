@@ -14,7 +14,6 @@ import { Journal, type OpEntry, planActions, planContext } from "../files/journa
 import { datasetPaths, refuseLinks } from "../files/layout.ts";
 import { acquireLock } from "../files/lock.ts";
 import { parseWorkspace, WorkspaceFile, type WorkspaceState } from "../files/workspace.ts";
-import { operands, shellQuote } from "../io/shell.ts";
 import { asError, ConfigError, MultiObjectError, reasonOf, VcsError } from "../model/errors.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { Plan } from "../plan/plan.ts";
@@ -190,12 +189,9 @@ export async function requireForgettable(ctx: Context, plan: Plan): Promise<Reti
   if (await vcsAction(ctx, checkout) === null) return retiree;
   const problem = await ctx.vcs.forgetProblem(checkout.root);
   if (problem === undefined) return retiree;
-  throw new VcsError(`Cannot remove the worktree at "${checkout.root}": ${problem}`, {
+  throw new VcsError(`Cannot remove the worktree at "${checkout.root}": ${problem.reason}`, {
     code: "dirty",
-    hints: problem.includes("is locked") ? [`git worktree unlock ${operands([checkout.root])}`] : [
-      `git -C ${shellQuote(checkout.root)} status --ignored`,
-      "Move what is needed elsewhere, delete the rest, and run this again",
-    ],
+    hints: problem.hints,
   });
 }
 

@@ -157,7 +157,7 @@ export async function resolveTarget(ctx: Context, request: NewRequest): Promise<
   }
   const commit = await ctx.vcs.resolve(target.rev);
   await refuseElsewhere(ctx, target.rev, commit);
-  return { ...target, trunk, objects: await manifestsOf(ctx, commit), holders };
+  return { ...target, trunk, objects: await manifestsOf(ctx, commit, ctx.vcs.location.rel), holders };
 }
 
 /** Refuses a revision in which the dataset lies at another place: what was set up here would be outside of it. */

@@ -6,6 +6,7 @@ import { TetherError } from "../../engine/model/errors.ts";
 import type { OpReport } from "../../engine/reports/reading.ts";
 import { tempRepo } from "../helpers/repo.ts";
 import { type Call, perform } from "./_call.ts";
+import { branchedOff, calls, commit, prune, start } from "./_before.ts";
 import { endOf, type Scene, scene, victim } from "./_scene.ts";
 
 /** What is killed, and what comes before. */
@@ -18,23 +19,6 @@ interface Case {
   readonly kills?: readonly string[];
   /** Codes of refusals after which the command that the hint names finishes, by what that is as a call. */
   readonly refused?: Readonly<Record<string, Call>>;
-}
-
-const commit: Call = { command: "commit", options: { message: "Second" } };
-const start: Call = { command: "new", options: { bookmark: "b", eager: true } };
-const prune: Call = { command: "gc", options: { pruneBookmarks: true } };
-
-function calls(s: Scene, ...some: readonly Call[]): Promise<void> {
-  return s.with(async (ds) => {
-    for (const call of some) await perform(ds, call);
-  });
-}
-
-/** A bookmark with branches that a commit recorded. */
-async function branchedOff(s: Scene): Promise<void> {
-  await calls(s, start);
-  await s.write();
-  await calls(s, commit);
 }
 
 const CASES: Readonly<Record<string, Case>> = {

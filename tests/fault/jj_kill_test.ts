@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { TetherError } from "../../engine/model/errors.ts";
 import { asTempRepo, HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
 import { type Call, perform } from "./_call.ts";
+import { branchedOff, calls, commit, prune, start } from "./_before.ts";
 import { endOf, type Scene, scene, victim } from "./_scene.ts";
 
 /** What is killed where jj and git differ: around the writes to version control. */
@@ -11,23 +12,6 @@ interface Case {
   readonly kills: readonly string[];
   /** The call that the refusal of the same command names, by the refusal's code. */
   readonly refused?: Readonly<Record<string, Call>>;
-}
-
-const commit: Call = { command: "commit", options: { message: "Second" } };
-const start: Call = { command: "new", options: { bookmark: "b", eager: true } };
-const prune: Call = { command: "gc", options: { pruneBookmarks: true } };
-
-function calls(s: Scene, ...some: readonly Call[]): Promise<void> {
-  return s.with(async (ds) => {
-    for (const call of some) await perform(ds, call);
-  });
-}
-
-/** A bookmark with a branch that a commit recorded. */
-async function branchedOff(s: Scene): Promise<void> {
-  await calls(s, start);
-  await s.write();
-  await calls(s, commit);
 }
 
 const CASES: Readonly<Record<string, Case>> = {
