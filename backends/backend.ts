@@ -190,6 +190,15 @@ export interface BackendStatics {
    * @default those of the kind
    */
   effectiveCapabilities?(locator: Locator, policy: Policy): Capabilities;
+  /**
+   * Why a state that was read cannot be pinned, and the ways out; `undefined` when it can. A pure function of address and
+   * state, so that a commit knows it before it writes anything. `pin` refuses the same.
+   * @default no state is refused
+   */
+  pinRefusal?(
+    locator: Locator,
+    state: State,
+  ): { readonly reason: string; readonly hints: readonly string[] } | undefined;
   /** What the kind touches at a locator. Pure and synchronous: no I/O, no environment reads. */
   permissions(locator: Locator, access: Access, settings?: BackendSettings): PermissionNeeds;
   /**

@@ -25,8 +25,6 @@ export interface Address {
   readonly at: string | undefined;
   /** A remote pins are pushed to: a name, or a URL from secrets.toml. */
   readonly remote: { readonly type: "name" | "url"; readonly text: string } | undefined;
-  /** Whether a pin may leave uncommitted work behind. */
-  readonly allowDirty: boolean;
 }
 
 /**
@@ -59,7 +57,6 @@ export function parseLocator(locator: Locator, settings: BackendSettings): Addre
     ref: ref === "HEAD" ? undefined : ref,
     at,
     remote: remoteOf(locator, root, settings),
-    allowDirty: locator["allow_dirty"] === true || locator["allow_dirty"] === "true",
   };
 }
 

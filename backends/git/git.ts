@@ -34,7 +34,6 @@ import {
   StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
-import { shellQuote } from "../../engine/io/shell.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { headBranch } from "./_checkout.ts";
 import { createRepo, deleteRepo, readOwner, whatElse } from "./_create.ts";
@@ -165,16 +164,9 @@ export class GitBackend implements ObjectBackend {
   async pin(locator: Locator, state: State, pinId: string, op: Op = {}): Promise<Pin> {
     const repo = await this.#open(locator, op);
     const sha = shaOf(state);
-    if (state["dirty"] === true && !repo.allowDirty) {
-      throw new BackendError(`Cannot pin "${repo.path}": its checkout holds work that no commit has`, {
-        kind: KIND,
-        hints: [
-          "Commit the work there",
-          `To pin the commit without it: tether remove KEY && tether add KEY ${
-            shellQuote(repo.path)
-          } --kind git --set allow_dirty=true`,
-        ],
-      });
+    const refusal = this.statics.pinRefusal?.(locator, state);
+    if (refusal) {
+      throw new BackendError(`Cannot pin "${repo.path}": ${refusal.reason}`, { kind: KIND, hints: refusal.hints });
     }
     const remote = await remoteOf(this.#git, repo, op);
     const ref = refForPin(pinId);

@@ -6,6 +6,7 @@
 
 import { type BackendStatics, NO_NEEDS } from "../backend.ts";
 import { localPath, pathAndLinks } from "../../engine/io/paths.ts";
+import { shellQuote } from "../../engine/io/shell.ts";
 import { dirname, isAbsolute } from "node:path";
 
 /** The variables git and jj get; a child sees no others, so none can point it at another repository (L16). */
@@ -72,6 +73,18 @@ export const gitStatics: BackendStatics = {
       // jj only adds a commit's change id. Asked for by name it would be a need that few machines can grant.
       run: [settings?.programs?.git ?? "git", ...(settings?.programs?.jj ? [settings.programs.jj] : [])],
       ambient: true,
+    };
+  },
+  pinRefusal(locator, state) {
+    const allowed = locator["allow_dirty"] === true || locator["allow_dirty"] === "true";
+    if (state["dirty"] !== true || allowed) return undefined;
+    const path = shellQuote(String(locator["path"] ?? locator["uri"]));
+    return {
+      reason: "its checkout holds work that no commit has",
+      hints: [
+        "Commit the work there",
+        `To pin the commit without it: tether remove KEY && tether add KEY ${path} --kind git --set allow_dirty=true`,
+      ],
     };
   },
   async open(settings) {

@@ -26,6 +26,7 @@ import { manifestsOf } from "../revision.ts";
 import { CommitSteps } from "./commit_steps.ts";
 import { type CommitPlanOptions, planCommit, requireOnBookmark } from "./commit_plan.ts";
 import { commitPaths, type CommitScope } from "./commit_paths.ts";
+import { refuseUnpinnable } from "./pin_refusals.ts";
 import { removedKeys } from "./removed.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { immutableDrift, pickSignal, readStates, standingOf } from "./snapshot.ts";
@@ -94,6 +95,7 @@ export async function requireCommittable(ctx: Context, plan: Plan): Promise<void
   await requireUnmoved(ctx, plan, {});
   await requireOnBookmark(ctx, plan.context["pull"] === true ? "pull" : "commit");
   await refuseSecretsInCommit(ctx, plannedObjects(ctx, plan));
+  await refuseUnpinnable(ctx, plan, plannedObjects(ctx, plan));
 }
 
 /** Refuses a plan whose objects hold other states than it recorded. */
@@ -138,6 +140,7 @@ export async function applyPlanned(
   refuseTokenMessage(message);
   const chosen = plannedObjects(ctx, plan);
   await refuseSecretsInCommit(ctx, chosen);
+  await refuseUnpinnable(ctx, plan, chosen);
   const recording = actionsOf(plan, "pin", "record");
   const withVcs = options.vcs !== false;
   const keys = plan.context["keys"];

@@ -30,9 +30,10 @@ import { isMoving, staleKeys } from "../state.ts";
 import { type Bound, eachObject, wantsPin } from "./fan_out.ts";
 import { refuseSecretsInCommit, refuseTokenMessage } from "./secret_check.ts";
 import { leftBehind, refuseMoved } from "./moved.ts";
+import { refuseUnpinnable } from "./pin_refusals.ts";
 import { removedKeys } from "./removed.ts";
 import { renderRetention, retentionOf } from "./retention.ts";
-import { pickSignal, readStates, standingOf, withoutUnread } from "./snapshot.ts";
+import { pickSignal, readStates, standingOf, withoutFailed } from "./snapshot.ts";
 
 /**
  * Options of a commit's plan.
@@ -167,11 +168,10 @@ export async function planCommit(ctx: Context, options: CommitPlanOptions): Prom
   const moving = objects.filter((o) => isMoving(o, standing));
   const cached = (o: ObjectManifest): State | null | undefined =>
     options.snapshot === false ? entryOf(ctx.workspace.lastSnapshot, o.key) ?? o.state : undefined;
-  const read = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
-  const { values, errors } = read;
+  const { values, errors } = await readStates(ctx, moving.filter((o) => !cached(o)), { ...options, standing });
   if (errors.size > 0) {
     throw new MultiObjectError(`Cannot read ${errors.size} object(s) to commit`, errors, {
-      hints: withoutUnread(objects, read, (keys) => `tether commit -m MESSAGE ${keys ? operands(keys) : "KEY..."}`),
+      hints: withoutFailed(objects, errors, "commit"),
     });
   }
   // An object this checkout cannot have moved sits where its manifest says.
@@ -226,7 +226,7 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
   if (selective) await refusePartialScopes(ctx, [...decided.values()].map((d) => d.bound), input);
   const actions = objects.flatMap((o) => decided.get(o.key)?.action ?? []);
   if (input.strict) refuseObserved(actions);
-  return new Plan({
+  const plan = new Plan({
     command: "commit",
     createdAt: seconds(ctx.env.now()),
     context: {
@@ -244,6 +244,8 @@ export async function planRecording(ctx: Context, input: Recording): Promise<Pla
     preconditions: placePreconditions(ctx),
     actions: actions.length > 0 ? [...actions, vcsCommitAction(ctx, message)] : [],
   });
+  await refuseUnpinnable(ctx, plan, objects);
+  return plan;
 }
 
 /** What binds a plan to this checkout, its bookmark and its manifests. */

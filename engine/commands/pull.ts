@@ -9,7 +9,7 @@ import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../model/e
 import { parseManifest } from "../files/manifests.ts";
 import { manifestPath, selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
-import { operands, shellQuote } from "../io/shell.ts";
+import { operands } from "../io/shell.ts";
 import { withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";
 import { settle } from "../plan/settle.ts";
@@ -20,7 +20,7 @@ import { applyPlanned } from "./commit.ts";
 import { commitPaths } from "./commit_paths.ts";
 import { planRecording, requireOnBookmark } from "./commit_plan.ts";
 import type { Outcomes } from "./fan_out.ts";
-import { cacheStates, immutableDrift, pickSignal, readStates, standingOf, withoutUnread } from "./snapshot.ts";
+import { cacheStates, immutableDrift, pickSignal, readStates, standingOf, withoutFailed } from "./snapshot.ts";
 import { completeLanded, writtenByUnfinished } from "./unfinished.ts";
 
 /**
@@ -85,11 +85,7 @@ export function pull(ctx: Context, options: PullOptions = {}): Promise<PullRepor
     }
     if (read.errors.size > 0) {
       throw new MultiObjectError(`Cannot read ${read.errors.size} object(s) to pull`, read.errors, {
-        hints: withoutUnread(
-          targets,
-          read,
-          (keys) => `tether pull ${(keys ?? ["KEY"]).map((key) => `--key ${shellQuote(key)}`).join(" ")}`,
-        ),
+        hints: withoutFailed(targets, read.errors, "pull"),
       });
     }
     refuseDrift(targets, read.values, standing);

@@ -12,7 +12,7 @@ import { tierOfObject } from "../kinds.ts";
 import { ImmutableObjectModifiedError, MultiObjectError, reasonOf, renderState } from "../model/errors.ts";
 import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
-import { operands } from "../io/shell.ts";
+import { operands, shellQuote } from "../io/shell.ts";
 import { withLocks } from "../plan/operation.ts";
 import { requireStorePermissions } from "./granted.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
@@ -165,17 +165,15 @@ export function pickSignal(options: CallOptions): { signal?: AbortSignal } {
 /** How many keys a hint names before it leaves them to the user. */
 const NAMED = 8;
 
-/**
- * Returns the command that goes on without the objects that could not be read; none when nothing is left.
- *
- * @param command Makes it of the keys; of none when they are too many to name.
- */
-export function withoutUnread(
+/** Returns the command that goes on without the objects that failed; none when nothing is left. */
+export function withoutFailed(
   objects: readonly ObjectManifest[],
-  { errors }: Pick<Outcomes<State>, "errors">,
-  command: (keys: readonly string[] | undefined) => string,
+  errors: ReadonlyMap<string, Error>,
+  command: "commit" | "pull",
 ): string[] {
   const rest = objects.map((o) => o.key).filter((key) => !errors.has(key));
   if (rest.length === 0) return [];
-  return [command(rest.length > NAMED ? undefined : rest)];
+  const keys = rest.length > NAMED ? undefined : rest;
+  if (command === "commit") return [`tether commit -m MESSAGE ${keys ? operands(keys) : "KEY..."}`];
+  return [`tether pull ${(keys ?? ["KEY"]).map((key) => `--key ${shellQuote(key)}`).join(" ")}`];
 }

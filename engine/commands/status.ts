@@ -20,6 +20,7 @@ import { isMoving, staleKeys, type Standing, workingRefOf } from "../state.ts";
 import { bookmarkDrift, newVcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
 import { summary } from "./ops.ts";
+import { pinRefusal } from "./pin_refusals.ts";
 import { removedKeys } from "./removed.ts";
 import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
 import { finishing, unfinished } from "./unfinished.ts";
@@ -196,14 +197,18 @@ function judge(object: ObjectManifest, seen: Seen, verdict: Verdict | undefined)
       ...(told instanceof TetherError ? { hints: told.hints } : {}),
     };
   }
-  if (object.state === null) return { ...base, state: "new", error: null, reason: null };
+  const refusal = statics && now ? pinRefusal(statics, object, now) : undefined;
+  const hints = refusal ? { hints: refusal.hints } : {};
+  const trouble = refusal ? [`cannot be committed: ${refusal.reason}`] : [];
+  if (object.state === null) return { ...base, state: "new", error: null, reason: trouble[0] ?? null, ...hints };
   const volatile = statics?.volatileKeys ?? new Set<string>();
   const differs = now !== undefined && !sameContent(now, object.state, volatile);
   const label: StatusLabel = !differs ? "clean" : isMoving(object, standing) ? "modified" : "behind";
-  const reason = differs
+  const why = differs
     ? `recorded ${renderState(object.state)}, now ${renderState(now)}`
     : whyNotRead(object, seen, base.seen);
-  return { ...base, state: label, error: null, reason };
+  const reason = [...(why === null ? [] : [why]), ...trouble].join("; ") || null;
+  return { ...base, state: label, error: null, reason, ...hints };
 }
 
 function whenSeen(key: string, { standing, read }: Seen): ObjectStatus["seen"] {

@@ -56,6 +56,8 @@ Deno.test("[backends 2] the statics of a third-party kind are data, its function
     assert.deepEqual(statics.stateForms, [{ content: "text", big: "whole" }, { home: "text?" }]);
     assert.deepEqual(statics.safeOptionKeys, { table: new Set(["option"]) });
     assert.equal(statics.effectiveCapabilities, undefined);
+    assert.deepEqual(statics.pinRefusal?.({}, { content: "draft" }), { reason: "it is a draft", hints: [] });
+    assert.equal(statics.pinRefusal?.({}, { content: "final" }), undefined);
     assert.deepEqual(statics.permissions({ path: "/p" }, "read").read, ["/p"]);
     assert.throws(() => statics.permissions({ do: "declare" }, "read"), Deno.errors.NotCapable);
   });

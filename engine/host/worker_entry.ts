@@ -187,7 +187,11 @@ class Server {
 /** The plain data of a kind's statics, and which of the optional functions it has. */
 function describe(statics: BackendStatics): Record<string, unknown> {
   const data = Object.entries(statics).filter(([, value]) => typeof value !== "function");
-  return { ...Object.fromEntries(data), hasEffectiveCapabilities: statics.effectiveCapabilities !== undefined };
+  return {
+    ...Object.fromEntries(data),
+    hasEffectiveCapabilities: statics.effectiveCapabilities !== undefined,
+    hasPinRefusal: statics.pinRefusal !== undefined,
+  };
 }
 
 /** The methods an object has, its own and those of its classes. */

@@ -18,12 +18,13 @@ import { openInWorker } from "./worker_backend.ts";
  */
 export async function staticsFromModule(module: BackendModule): Promise<BackendStatics> {
   const prober = new Prober(module);
-  const { hasEffectiveCapabilities, ...data } = await prober.describe();
+  const { hasEffectiveCapabilities, hasPinRefusal, ...data } = await prober.describe();
   const statics: BackendStatics = {
     ...data,
     ...(hasEffectiveCapabilities
       ? { effectiveCapabilities: (...args) => prober.ask("effectiveCapabilities", args, CAPABILITY_SET) }
       : {}),
+    ...(hasPinRefusal ? { pinRefusal: (...args) => prober.ask("pinRefusal", args, REFUSAL) } : {}),
     permissions(locator, access, settings) {
       if (!settings) return prober.ask("permissions", [locator, access], NEEDS);
       const { now: _, warn: __, ...plain } = settings;
@@ -48,6 +49,7 @@ const NEEDS = v.object({
   sys: TEXTS,
   ambient: v.boolean(),
 });
+const REFUSAL = v.optional(v.object({ reason: v.string(), hints: TEXTS }));
 const FIELD = v.union([
   v.picklist(["text", "whole", "flag", "text?", "whole?", "flag?"]),
   v.object({ is: v.string() }),
@@ -69,6 +71,7 @@ const DESCRIPTION = v.object({
   concurrency: v.pipe(v.number(), v.integer(), v.minValue(1)),
   testOnly: v.exactOptional(v.boolean()),
   hasEffectiveCapabilities: v.boolean(),
+  hasPinRefusal: v.boolean(),
 });
 
 /** Asks the pure functions of statics. */

@@ -65,14 +65,17 @@ export interface ObjectStatus {
   readonly verify: Verdict["status"] | null;
   /** Why it could not be read or may not have changed; `null` when all is well. */
   readonly error: string | null;
-  /** What to do about the error, where more is known than its sentence says. */
+  /** What to do about the error or the reason, where more is known than the sentence says. */
   readonly hints?: readonly string[];
   /**
    * When the state compared was read: `now` by this call, `before` by an earlier snapshot; `null` for never, so that the
    * recorded state stands in and nothing is known of the store.
    */
   readonly seen: "now" | "before" | null;
-  /** Why an object counts as modified or behind, or was not read, when more than the label can be said. */
+  /**
+   * Why an object counts as modified or behind, was not read, or would be refused by a commit, when more than the label
+   * can be said.
+   */
   readonly reason: string | null;
 }
 

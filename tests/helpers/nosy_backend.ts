@@ -96,6 +96,7 @@ const nosyStatics: BackendStatics = {
     const path = text(locator, "path");
     return { ...NO_NEEDS, read: path === "" ? [] : [path] };
   },
+  pinRefusal: (_, state) => state["content"] === "draft" ? { reason: "it is a draft", hints: [] } : undefined,
   open: () => Promise.resolve(nosyBackend),
 };
 
