@@ -9,6 +9,7 @@ import { VcsError } from "../engine/model/errors.ts";
 import { missingObject } from "./_missing.ts";
 import type { Blocked, Position } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
+import { refNames } from "./_git_ref_files.ts";
 import type { GitObjectReader } from "./object_reader.ts";
 
 /** What local branches begin with, in full. */
@@ -144,8 +145,22 @@ export function isParking(branch: string): boolean {
   return branch.startsWith(PARKING_PREFIX);
 }
 
+/** How many refs are asked about one by one, before a child that lists them all costs less. */
+const FEW_REFS = 500;
+
 /** Returns every ref under `refs/` by full name, with the object it names. */
-export async function readRefs(git: Git): Promise<ReadonlyMap<string, string>> {
+export async function readRefs(
+  git: Git,
+  folders: GitFolders,
+  reader: GitObjectReader,
+): Promise<ReadonlyMap<string, string>> {
+  const names = await refNames(folders) ?? [];
+  if (names.length > 0 && names.length <= FEW_REFS) {
+    const found = await Promise.all(names.map(async (name) => [name, (await reader.info(name))?.id] as const));
+    const known = found.flatMap(([name, id]) => id === undefined ? [] : [[name, id] as const]);
+    // Of a name that stands for nothing here git knows more: it is broken, or its object is missing.
+    if (known.length === names.length) return new Map(known);
+  }
   const result = await git.run(["for-each-ref", "--format=%(refname) %(objectname)"], { doing: "list the refs" });
   const lines = result.text().split("\n").filter((line) => line !== "");
   return new Map(lines.map((line) => {

@@ -10,10 +10,8 @@ import { VcsError } from "../engine/model/errors.ts";
 import type { AbsentCheckout, Checkout } from "./adapter.ts";
 import type { Git } from "./_git_process.ts";
 import { BRANCH_PREFIX, exists, type GitFolders, type Head, isParking, readHead } from "./_git_refs.ts";
+import { filesBelow, OWN_REFS, pathsIn, textOrEmpty } from "./_git_ref_files.ts";
 import { checkId, type GitObjectReader } from "./object_reader.ts";
-
-/** Folders of refs that each worktree has of its own (gitrepository-layout, git-worktree "refs"). They are never packed. */
-const OWN_REFS = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 
 /** One checkout and where its HEAD is. */
 export interface Worktree extends Checkout {
@@ -199,37 +197,6 @@ export async function heldByWorktrees(folders: GitFolders): Promise<string[]> {
   const texts = await Promise.all([...files.flat(), ...heads].map(textOrEmpty));
   // A symbolic ref names another one, which is read where it is.
   return texts.flatMap((text) => text.split("\n")).filter((id) => id !== "" && !id.startsWith("ref:")).map(checkId);
-}
-
-/** Returns the paths in a folder; none when it is not there. */
-async function pathsIn(folder: string): Promise<string[]> {
-  try {
-    return (await Array.fromAsync(Deno.readDir(folder))).map((entry) => join(folder, entry.name));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
-    throw error;
-  }
-}
-
-async function filesBelow(folder: string): Promise<string[]> {
-  const paths = await pathsIn(folder);
-  const found = await Promise.all(paths.map(async (path) => {
-    if ((await Deno.stat(path)).isDirectory) return await filesBelow(path);
-    // What git is about to rename into place is no ref yet.
-    return path.endsWith(".lock") ? [] : [path];
-  }));
-  return found.flat();
-}
-
-async function textOrEmpty(path: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    // What is a folder, or lies below a file, is no such file.
-    const { NotFound, NotADirectory, IsADirectory } = Deno.errors;
-    if ([NotFound, NotADirectory, IsADirectory].some((kind) => error instanceof kind)) return "";
-    throw error;
-  }
 }
 
 /** Why a worktree must not be removed, and what helps. */

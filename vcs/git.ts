@@ -24,6 +24,7 @@ import {
   readVanished,
 } from "./_git_history.ts";
 import { cacheFolder } from "./_program.ts";
+import { stampOfRefs } from "./_git_ref_files.ts";
 import { Git } from "./_git_process.ts";
 import {
   BRANCH_PREFIX,
@@ -96,6 +97,8 @@ class GitAdapter implements VcsAdapter {
   #refs: Promise<ReadonlyMap<string, string>> | undefined;
   #worktrees: Promise<readonly Worktree[]> | undefined;
   #status: Status | undefined;
+  /** The commits last read, good for as long as the stamp stays the same. */
+  #history: { readonly stamp: string; readonly commits: readonly HistoryCommit[] } | undefined;
   #completeness: Promise<Completeness> | undefined;
   /** Whether the reader's process has read the index, which it does once. */
   #indexRead = false;
@@ -161,8 +164,13 @@ class GitAdapter implements VcsAdapter {
     }));
   }
 
-  history(): Promise<readonly HistoryCommit[]> {
-    return readHistory(this.#git, this.#folders);
+  async history(): Promise<readonly HistoryCommit[]> {
+    const stamp = await stampOfRefs(this.#folders);
+    if (stamp !== undefined && stamp === this.#history?.stamp) return this.#history.commits;
+    const commits = await readHistory(this.#git, this.#folders);
+    // The stamp is from before, so whatever changes from there on is read again.
+    this.#history = stamp === undefined ? undefined : { stamp, commits };
+    return commits;
   }
 
   async staged(): Promise<readonly StagedBlob[]> {
@@ -381,7 +389,7 @@ class GitAdapter implements VcsAdapter {
   }
 
   #readRefs(): Promise<ReadonlyMap<string, string>> {
-    return this.#refs ??= readRefs(this.#git);
+    return this.#refs ??= readRefs(this.#git, this.#folders, this.#reader);
   }
 
   async #branches(): Promise<Map<string, string>> {

@@ -150,7 +150,7 @@ Deno.test("status costs at most three children, commit at most six [architecture
       await adapter.bookmarks();
       await status(adapter);
     });
-    assert.deepEqual(children.toSorted(), ["cat-file", "for-each-ref", "rev-parse"]);
+    assert.deepEqual(children, ["rev-parse", "cat-file"]);
     await repo.git(["switch", "-q", "main"]);
   });
   await t.step("commit of new, changed and removed files", async () => {
