@@ -41,7 +41,7 @@ export function define(command: Command, context: Context): void {
     .option("--shared", "join a bookmark that another checkout works on")
     .addOption(
       new Option("--keep", "keep the branches in use, even on another bookmark; only refresh what they stand for")
-        .conflicts(["adopt", "discard"]),
+        .conflicts(["adopt", "bookmark", "discard", "eager"]),
     )
     .addOption(new Option("--eager", "make every branch now").conflicts(["lazy", "deferRecord"]))
     .option("--lazy", "make each branch at the first writable open")

@@ -70,9 +70,15 @@ export function showPlan(context: Context, plan: Plan, notApplied?: string): voi
 /**
  * Tells whether a command that only shows its plan by default is to do just that.
  *
- * @throws {ConfigError} if a saved plan is to be applied and not to be applied.
+ * @throws {ConfigError} if a plan is to be applied and not to be applied.
  */
 export function onlyShows(flags: PlanFlags): boolean {
+  if (flags.plan !== undefined && flags.dryRun === false) {
+    throw new ConfigError("Cannot use --no-dry-run together with --plan: what is saved is not applied", {
+      code: "flag",
+      hints: ["--from-plan FILE applies a saved plan"],
+    });
+  }
   if (flags.fromPlan === undefined) return flags.dryRun !== false;
   if (flags.dryRun !== true) return false;
   throw new ConfigError("Cannot use --dry-run together with --from-plan", {

@@ -186,6 +186,9 @@ function checkLocator(ctx: Context, statics: BackendStatics, options: AddOptions
   const at: JsonObject = options.at === undefined ? {} : { at: options.at };
   refuseSecrets({ ...options.locator, ...at }, { kind: statics.kind, doing: "register" });
   if (options.at !== undefined) {
+    if (atOf(options.locator) !== undefined) {
+      throw new ConfigError("Cannot register an object at a position: its locator has one too", { code: "flags" });
+    }
     if (String(options.at).trim() === "") {
       throw new ConfigError("Cannot register an object at an empty position", { code: "empty" });
     }

@@ -109,6 +109,8 @@ export function checkNewRequest(r: NewRequest): void {
   if (r.adopt && r.keep) clash("--adopt", "--keep");
   if (r.adopt && r.discard) clash("--adopt", "--discard");
   if (r.keep && r.discard) clash("--keep", "--discard");
+  // What is kept as it is has no branch to make.
+  if (r.keep && r.eager) clash("--keep", "--eager");
   if (r.keep && r.bookmark !== undefined) clash("--keep", "--bookmark");
   if (r.deferRecord && r.eager) clash("--defer-record", "--eager");
 }

@@ -8,7 +8,7 @@ import type { ObjectBackend, Retention, Verdict } from "../../backends/backend.t
 import type { Context } from "../context.ts";
 import { historyObjects } from "./history_objects.ts";
 import { namespaceOf, storeOf } from "../kinds.ts";
-import { BackendError, messageOf, TetherError } from "../model/errors.ts";
+import { BackendError, ConfigError, messageOf, TetherError } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
 import { compareCodePoints, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
@@ -79,6 +79,9 @@ interface Subject {
 
 /** Checks recorded states. A store that cannot be asked makes `unknown`, never `missing`. */
 export async function verify(ctx: Context, options: VerifyOptions = {}): Promise<VerifyReport> {
+  if (options.allHistory && options.rev !== undefined) {
+    throw new ConfigError("Cannot combine --all-history with --rev: it is every revision", { code: "flags" });
+  }
   const warnings: string[] = [];
   const { subjects, unreadable } = options.allHistory ? await inHistory(ctx, options) : await atOne(ctx, options);
   const { known, unknown: strange, observed } = await sorted(ctx, subjects);
