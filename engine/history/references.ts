@@ -80,10 +80,13 @@ export async function readHistory(vcs: VcsAdapter, options: HistoryOptions): Pro
 async function digestOf(commits: readonly HistoryCommit[], trees: DatasetTrees): Promise<string> {
   const ids = new Set<string>();
   for (const { id, tree, workingCopy } of commits) {
-    if (!workingCopy) ids.add(id);
-    else {for (const dataset of await trees.find(tree)) {
-        for (const { blob } of await trees.manifests(dataset)) ids.add(blob);
-      }}
+    if (!workingCopy) {
+      ids.add(id);
+      continue;
+    }
+    for (const dataset of await trees.find(tree)) {
+      for (const { blob } of await trees.manifests(dataset)) ids.add(blob);
+    }
   }
   return historyDigest(ids);
 }
