@@ -7,7 +7,8 @@
 
 import type { Op } from "../backend.ts";
 import { BackendError, type RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
-import { deleteFolderAside, leafOf, lstatOf } from "../storage/aside.ts";
+import { leafOf } from "../../engine/io/paths.ts";
+import { deleteFolderAside, lstatOf } from "../storage/aside.ts";
 import { keptStore, notOwned, placeTaken } from "../storage/created.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { dirname, join } from "node:path";

@@ -6,8 +6,9 @@
 
 import type { Op } from "../backend.ts";
 import { type RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { leafOf } from "../../engine/io/paths.ts";
 import { parsePinRef } from "../../engine/model/names.ts";
-import { asideOf, deleteFolderAside, leafOf, lstatOf } from "../storage/aside.ts";
+import { asideOf, deleteFolderAside, lstatOf } from "../storage/aside.ts";
 import { keptStore, notOwned, placeTaken } from "../storage/created.ts";
 import { fsError } from "../storage/fs_error.ts";
 import { LOCK_FILE } from "../storage/folder_lock.ts";

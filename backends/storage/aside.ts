@@ -75,8 +75,3 @@ export async function lstatOf(path: string): Promise<Deno.FileInfo | undefined> 
     throw error;
   }
 }
-
-/** Returns a path without trailing slashes, so that a link in its last place is seen as one. */
-export function leafOf(path: string): string {
-  return path.replace(/(?<=.)(?:\/+\.?)+$/, "");
-}

@@ -108,6 +108,14 @@ interface PlannedStore {
   readonly ignoring?: readonly string[];
 }
 
+const NO_CONTENTS: Contents = {
+  releases: [],
+  unaccounted: [],
+  staying: [],
+  linked: false,
+  ignoring: new Set(),
+  empty: undefined,
+};
 const NOTHING: PlannedStore = { releases: [], actions: [] };
 
 async function planCreated(ctx: Context, c: Candidate, judging: JudgingStores): Promise<PlannedStore> {
@@ -121,7 +129,7 @@ async function planCreated(ctx: Context, c: Candidate, judging: JudgingStores): 
   }
   const owner = await ownerOf(ctx, backend, c.locator);
   const named = owner.is === "ours" ? await judging.namers.of(backend, c.locator) : undefined;
-  let contents: Contents = { releases: [], unaccounted: [], staying: [], ignoring: new Set(), empty: undefined };
+  let contents = NO_CONTENTS;
   try {
     if (owner.is === "ours" && named === undefined) contents = await judging.reader.read(backend, c);
   } catch (error) {

@@ -5,12 +5,14 @@
  * @module
  */
 
-import { type ObjectBackend, type State, withoutAt } from "../../backends/backend.ts";
+import { isAbsolute } from "node:path";
+import { type BackendStatics, type ObjectBackend, type State, withoutAt } from "../../backends/backend.ts";
 import { type Alive, judgeBranches, type OwnBranch, ownBranches } from "../commands/gc_branches.ts";
 import { action, type GcInput } from "../commands/gc_input.ts";
 import { pickSignal } from "../commands/snapshot.ts";
 import type { Context } from "../context.ts";
 import { StoreReferences } from "../history/reference_set.ts";
+import { leafOf, localPath } from "../io/paths.ts";
 import { compareCodePoints } from "../model/json.ts";
 import type { Locator } from "../model/manifest.ts";
 import { bookmarkSlug, refForPin } from "../model/names.ts";
@@ -24,6 +26,8 @@ export interface Contents {
   readonly unaccounted: readonly string[];
   /** Refs that are not released, each with its reason. */
   readonly staying: readonly string[];
+  /** Whether its place is a symbolic link. */
+  readonly linked: boolean;
   /** Names of the refs that are released. */
   readonly ignoring: ReadonlySet<string>;
   /** Whether nothing but those is in the store; `undefined` when that cannot be told. */
@@ -79,6 +83,7 @@ export class StoreReader {
       unaccounted,
       staying: [...pins.staying, ...branches.staying],
       ignoring,
+      linked: await isLinked(backend.statics, locator),
       empty: await this.#isEmpty(backend, locator, ignoring),
     };
   }
@@ -176,4 +181,19 @@ export class StoreReader {
       return undefined;
     }
   }
+}
+
+/** Tells whether the last segment of a local address is a symbolic link; those of its parents are the system's own. */
+async function isLinked(statics: BackendStatics, locator: Locator): Promise<boolean> {
+  for (const field of statics.localPathKeys) {
+    const value = locator[field];
+    const path = typeof value === "string" ? localPath(value) : undefined;
+    if (path === undefined || !isAbsolute(path)) continue;
+    try {
+      if ((await Deno.lstat(leafOf(path))).isSymlink) return true;
+    } catch {
+      // What is not there is no link, and the backend says what else is wrong.
+    }
+  }
+  return false;
 }

@@ -21,6 +21,8 @@ export interface StoreFacts {
   readonly unaccounted: readonly string[];
   /** Rule 4: what of this dataset stays in it, each with its reason. */
   readonly staying: readonly string[];
+  /** Whether its place is a symbolic link: what is behind it was put there by somebody else, and is never deleted. */
+  readonly linked: boolean;
   /** Rule 5: whether nothing else is in it; `undefined` when that cannot be told. */
   readonly empty: boolean | undefined;
   /** `--force-prune`: overrides rule 3, and has had its say in what stays. */
@@ -48,6 +50,7 @@ export function judgeStore(facts: StoreFacts): StoreVerdict {
     const refs = facts.unaccounted.join(", ");
     return keep(`another clone may be at work in it: this one did not make ${refs} (--force-prune goes on)`, "off");
   }
+  if (facts.linked) return keep("its place is a symbolic link; tether deletes only the folder it made itself", "on");
   if (facts.staying.length > 0) return keep(facts.staying.join("; "), "on");
   if (facts.empty === undefined) return keep("it cannot be told whether anything else is in it", "on");
   return facts.empty ? { op: "delete-store" } : keep("something else than tether's own refs is in it", "on");

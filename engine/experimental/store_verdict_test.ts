@@ -8,6 +8,7 @@ const GARBAGE: StoreFacts = {
   named: undefined,
   unaccounted: [],
   staying: [],
+  linked: false,
   empty: true,
   force: false,
 };
@@ -25,6 +26,7 @@ Deno.test("[seed: stores tether created] a store goes only when all five rules h
     "2": { facts: { named: '"a" names it' }, op: "keep-store off", forced: "keep-store off" },
     "3": { facts: { unaccounted: ["tether.ws.x"] }, op: "keep-store off", forced: "delete-store" },
     "4": { facts: { staying: ["branch x"] }, op: "keep-store on", forced: "keep-store on" },
+    "a link in its place": { facts: { linked: true }, op: "keep-store on", forced: "keep-store on" },
     "5: something else": { facts: { empty: false }, op: "keep-store on", forced: "keep-store on" },
     "5: not known": { facts: { empty: undefined }, op: "keep-store on", forced: "keep-store on" },
   };
@@ -45,12 +47,13 @@ Deno.test("[seed: stores tether created] a store goes only when all five rules h
       named: fc.constantFrom(undefined, "named"),
       unaccounted: fc.constantFrom([], ["ref"]),
       staying: fc.constantFrom([], ["ref"]),
+      linked: fc.boolean(),
       empty: fc.constantFrom(true, false, undefined),
       force: fc.boolean(),
     });
     fc.assert(fc.property(facts, (f) => {
       const goes = f.owner.is === "ours" && f.named === undefined && (f.force || f.unaccounted.length === 0) &&
-        f.staying.length === 0 && f.empty === true;
+        f.staying.length === 0 && !f.linked && f.empty === true;
       assert.equal(judgeStore(f).op === "delete-store", goes);
     }));
   });

@@ -134,3 +134,8 @@ export function pathAndLinks(path: string): string[] {
   const resolved = walk(spelled.split("/"), links) ?? resolve(spelled);
   return [...new Set([spelled, resolved, ...links])];
 }
+
+/** Returns a path without trailing slashes, so that a link in its last place is seen as one. */
+export function leafOf(path: string): string {
+  return path.replace(/(?<=.)(?:\/+\.?)+$/, "");
+}

@@ -426,3 +426,25 @@ Deno.test("[seed: stores tether created] dead refs in stores this clone wrote to
   assert.deepEqual(refsOf(t), ["main"], "the store itself is not tether's to delete");
   await t.inside(async (ctx) => assert.deepEqual((await ctx.indexes.touched()).map((e) => e.key), ["a"]));
 });
+
+Deno.test("[C27, seed: stores tether created] a link where the store was keeps it, and the plan says so already", async (test) => {
+  for (const kind of ["file", "git", "icechunk"]) {
+    await test.step(kind, async () => {
+      await using t = await tempDataset({ files: { README: "hello" } });
+      const uri = `${t.repo.outer}/made`;
+      await t.with((ds) => ds.add({ key: "made", kind, locator: { uri }, create: true }));
+      await t.with((ds) => ds.remove("made"));
+      assert.deepEqual(verbs(await planOf(t)), [`delete-store ${uri}`]);
+      await Deno.rename(uri, `${uri}-moved`);
+      await Deno.symlink(`${uri}-moved`, uri);
+      const plan = await planOf(t);
+      assert.deepEqual(verbs(plan), [`keep-store ${uri}`]);
+      assert.match(plan.actions[0]?.detail ?? "", /^kept: its place is a symbolic link/);
+      const report = await t.with((ds) => ds.gc({ ...ALL, forcePrune: true, dryRun: false }));
+      assert.deepEqual([report.deletedStores, report.failed], [{}, {}]);
+      assert.ok((await Deno.lstat(uri)).isSymlink);
+      assert.ok((await Deno.stat(`${uri}-moved`)).isDirectory);
+      assert.deepEqual(await created(t), ["made"]);
+    });
+  }
+});
