@@ -214,7 +214,11 @@ export async function openContext(start: string, options: ContextOptions = {}): 
   const root = await requireRoot(start);
   const paths = datasetPaths(root);
   await refuseLinks(paths);
-  const config = await readConfig(root, { allowOlder: options.allowOlder ?? false });
+  const misspelt: string[] = [];
+  const config = await readConfig(root, {
+    allowOlder: options.allowOlder ?? false,
+    warn: (text) => misspelt.push(text),
+  });
   const signal = options.signal === undefined ? {} : { signal: options.signal };
 
   // secrets.toml may name the program, but it is believed only once a program from outside says it is not tracked.
@@ -259,7 +263,7 @@ export async function openContext(start: string, options: ContextOptions = {}): 
         },
       }),
     });
-    for (const warning of warnings) context.warn(warning);
+    for (const warning of [...misspelt, ...warnings]) context.warn(warning);
     return context;
   } catch (error) {
     await vcs[Symbol.asyncDispose]();

@@ -9,6 +9,7 @@ import type { JsonObject } from "../model/json.ts";
 import type { Policy } from "../model/manifest.ts";
 import { isDatasetId } from "../model/names.ts";
 import { Fields } from "./_fields.ts";
+import { misspelt } from "./_misspelt.ts";
 import { readText, writeAtomic } from "./atomic.ts";
 import { datasetPaths } from "./layout.ts";
 import { readToml, type TomlTable, type TomlValue, writeToml } from "./toml.ts";
@@ -73,9 +74,12 @@ export function parseConfig(
      * @default {false}
      */
     readonly allowOlder?: boolean;
+    /** Is told of keys that look like a known one and are not. */
+    readonly warn?: (text: string) => void;
   } = {},
 ): DatasetConfig {
-  const fields = new Fields(readToml(text, name, { maxLength: MAX_BYTES }), name);
+  const document = readToml(text, name, { maxLength: MAX_BYTES });
+  const fields = new Fields(document, name);
   const version = fields.table("tether").whole("version") ?? 1;
   checkVersion(version, name, options.allowOlder ?? false);
   const vcs = fields.table("vcs");
@@ -90,6 +94,7 @@ export function parseConfig(
       });
     }
   }
+  if (options.warn) misspelt(document, name).forEach(options.warn);
   return {
     version,
     datasetId: datasetId(fields, version, name),
@@ -132,7 +137,7 @@ export function newConfigText(options: { readonly datasetId: string; readonly tr
  */
 export async function readConfig(
   root: string,
-  options: { readonly allowOlder?: boolean } = {},
+  options: { readonly allowOlder?: boolean; readonly warn?: (text: string) => void } = {},
 ): Promise<DatasetConfig> {
   return parseConfig(await configText(root), "tether.toml", options);
 }

@@ -80,6 +80,35 @@ Deno.test("[formats 4, commands 2.2] [formats 16] [L42] parseConfig() refuses wh
   });
 });
 
+Deno.test("[formats 4, 16] a key that looks like a known one is told of, and every other unknown one is left in peace", async (t) => {
+  const cases: readonly (readonly [string, string, readonly string[]])[] = [
+    ["nothing unknown", newConfigText({ datasetId: "0a1b2c3d", trunk: "master" }), []],
+    ["a letter too many", MINIMAL + '[vcs]\ntrunkk = "x"', ["vcs.trunkk > vcs.trunk"]],
+    ["swapped letters", MINIMAL + '[vcs]\nturnk = "x"', ["vcs.turnk > vcs.trunk"]],
+    ["another spelling", MINIMAL + "[verify]\non-status = true", ["verify.on-status > verify.on_status"]],
+    ["capitals", MINIMAL + "[Snapshot]\nAuto = true", ["Snapshot > snapshot"]],
+    ["a table", MINIMAL + '[default]\npin = "record"\n[dataste]\nid = "x"', [
+      "default > defaults",
+      "dataste > dataset",
+    ]],
+    ["another table", MINIMAL + '[new]\ntrunk = "x"', ["new.trunk > vcs.trunk"]],
+    ["no table", 'trunk = "x"\n' + MINIMAL, ["trunk > vcs.trunk"]],
+    ["a key in quotes", MINIMAL + '[vcs]\n"trunk " = "x"', ['vcs."trunk " > vcs.trunk']],
+    ["what may be of a newer tether", MINIMAL + "[hooks]\nafter = 1\n[vcs]\nremote = 1\n[defaults]\nwrite = 1", []],
+    ["kinds, of which there are more", MINIMAL + '[backends.lanse]\nregion = "x"', []],
+  ];
+  for (const [name, text, expected] of cases) {
+    await t.step(name, () => {
+      const told: string[] = [];
+      parseConfig(text, "tether.toml", { warn: (line) => told.push(line) });
+      const pairs = told.map((line) =>
+        line.replace(/^Ignores "(.*)" in "tether\.toml": there is no such key; did you mean "(.*)"\?$/, "$1 > $2")
+      );
+      assert.deepEqual(pairs, expected);
+    });
+  }
+});
+
 Deno.test("[formats 4] updateConfig() keeps comments and unknown keys", async () => {
   await inTempDir(async (root) => {
     const text =

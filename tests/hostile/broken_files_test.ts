@@ -242,3 +242,21 @@ Deno.test("[formats 19.2] a manifest that cannot be used is taken out like any o
     assert.match((await inProcess(l.repo.path, ["commit", "-m", "Without"])).stdout, /^ {2}removed other\ncommitted /);
   }
 });
+
+Deno.test("[formats 4] a misspelt key of tether.toml is named by every command, beside its result", async (test) => {
+  await using l = await lab({ init: true });
+  const config = `${l.repo.path}/tether.toml`;
+  await Deno.writeTextFile(config, '\n[vcs]\ntrunkk = "develop"\n', { append: true });
+  for (const line of ["status", "status --json", "ops --json", "diff --json", "gc --json", "verify", "permissions"]) {
+    await test.step(line, async () => {
+      const { code, stdout, stderr } = await inProcess(l.repo.path, line.split(" "));
+      assert.equal(code, 0, stderr);
+      assert.equal(
+        stderr.split("\n")[0],
+        'warning: Ignores "vcs.trunkk" in "tether.toml": there is no such key; did you mean "vcs.trunk"?',
+      );
+      if (line.endsWith("--json")) JSON.parse(stdout);
+    });
+  }
+  assert.match(await Deno.readTextFile(config), /trunkk/);
+});
