@@ -170,7 +170,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Dr
         gc: released ? released.toJSON() : null,
         ...(trouble ? { failed: messageOf(trouble) } : {}),
       };
-      return { result, value: undefined, failures: [trouble] };
+      return { result, value: undefined, failures: trouble ? [trouble] : [] };
     },
   });
   return finish(ctx, {

@@ -73,7 +73,10 @@ export interface Finished<T> {
   readonly value: T;
   /** Raised once the journal has the result: the operation took effect, and yet something failed. */
   readonly error?: Error;
-  /** What failed of steps that stand by themselves. One whose outcome is not known leaves the entry open (L08). */
+  /**
+   * What failed of steps that stand by themselves: then no older entry is finished by this one. One whose outcome is not known
+   * leaves this one open too (L08).
+   */
   readonly failures?: Iterable<unknown>;
 }
 
@@ -117,9 +120,11 @@ export async function operate<T>(
     throw await closeFailed(op, error, steps.compensate);
   }
   await ctx.env.boundary?.("done");
-  if (![finished.error, ...finished.failures ?? []].some(outcomeUnknown)) await op.done(finished.result, finished.pre);
+  const failures = [...finished.failures ?? []];
+  if (![finished.error, ...failures].some(outcomeUnknown)) await op.done(finished.result, finished.pre);
   if (finished.error) throw finished.error;
-  await settle(ctx, { ...spec, id: op.id });
+  // What failed here may be what the older entry left undone.
+  if (failures.length === 0) await settle(ctx, { ...spec, id: op.id });
   return finished.value;
 }
 

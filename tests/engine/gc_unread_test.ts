@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { namedStore } from "../../backends/memory/store.ts";
 import { dropLines } from "../../cli/drop.ts";
 import { gcLines } from "../../cli/gc.ts";
 import type { Dataset } from "../../engine/dataset.ts";
@@ -115,4 +116,28 @@ onBoth("[commands 5.22] drop says that a remote bookmark still reaches what it d
   assert.match(note, /x.*still reaches these commits/);
   assert.deepEqual((report.toJSON() as { readonly notes: readonly string[] }).notes, report.notes);
   assert.ok(dropLines(report).some(({ text }) => text === note));
+});
+
+onBoth("[L37] a gc that could not look into a store finishes no older one; the next that can does", async (t) => {
+  try {
+    await halfAway(t);
+    const id = await t.with((ds) => Promise.resolve(ds.config.datasetId));
+    const tags = namedStore().find(t.system("a"))?.tags;
+    const statusOf = (entry: string) =>
+      t.with(async (ds) => (await ds.ops()).ops.find((op) => op.id === entry)?.status);
+    // As a killed gc leaves it.
+    const plan = (await t.with((ds) => ds.plan.gc())).toJSON();
+    const { id: killed } = await t.inside((ctx) => ctx.journal.start({ command: "gc", plan }));
+    const request = { dryRun: false, releaseForeign: true } as const;
+    for (const [orphans, code] of [[0, "multi-object"], [1, "partial"]] as const) {
+      if (orphans > 0) tags?.set(`tether.${id}.0123456789abcdef`, `${t.system("a")}:s0`);
+      await assert.rejects(t.with((ds) => ds.gc(request)), (e) => e instanceof MultiObjectError && e.code === code);
+      assert.equal(await statusOf(killed), "started");
+    }
+    mendAll();
+    await t.with((ds) => ds.gc(request));
+    assert.equal(await statusOf(killed), "done");
+  } finally {
+    mendAll();
+  }
 });
