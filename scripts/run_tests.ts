@@ -10,7 +10,7 @@
 
 import { LANCE_ADDON } from "../backends/native.ts";
 import { installAddon } from "./addons.ts";
-import { installJj } from "./jj.ts";
+import { installJj, JJ_VERSION_VARIABLE, OLDEST_JJ_VERSION } from "./jj.ts";
 import { installOldDeno } from "./old_deno.ts";
 import { installPeer } from "./peer.ts";
 
@@ -25,6 +25,7 @@ interface Counts {
 interface Job {
   readonly name: string;
   readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Files that take longest, first: the others fill the gaps. */
@@ -34,7 +35,7 @@ const files = Deno.args.filter((a) => !a.startsWith("-"));
 const flags = Deno.args.filter((a) => a.startsWith("-"));
 const inCi = (Deno.env.get("CI") ?? "") !== "";
 await installNeeds();
-const queue = files.length > 0 ? files.map(fileJob) : await allJobs();
+const queue = files.length > 0 ? files.flatMap(fileJobs) : await allJobs();
 const total = { passed: 0, failed: 0, skipped: 0 };
 const broken: string[] = [];
 const workers = Math.max(2, navigator.hardwareConcurrency);
@@ -51,7 +52,7 @@ async function installNeeds(): Promise<void> {
     ["the Python implementation", installPeer],
     ["the oldest Deno", installOldDeno],
     // Too long a build to start unasked.
-    ...(inCi ? [["jj", installJj] as const] : []),
+    ...(inCi ? [["jj", installJj] as const, ["the oldest jj", () => installJj(OLDEST_JJ_VERSION)] as const] : []),
   ];
   for (const [name, install] of needs) {
     try {
@@ -85,7 +86,7 @@ async function run(job: Job): Promise<{ code: number; counts: Counts; text: stri
   await Deno.chmod(temporary, 0o755);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--quiet", ...job.args, ...flags],
-    env: { TMPDIR: temporary },
+    env: { TMPDIR: temporary, ...job.env },
     stdin: "null",
   }).output();
   // What cannot be removed, such as a folder that a test made unreadable, is the system's to clean.
@@ -99,8 +100,15 @@ async function run(job: Job): Promise<{ code: number; counts: Counts; text: stri
   return { code, counts: { passed, failed, skipped }, text: text + new TextDecoder().decode(stderr) };
 }
 
-function fileJob(file: string): Job {
-  return { name: file, args: [file] };
+/** In CI a file that is about jj alone runs with the oldest version too. */
+function fileJobs(file: string): Job[] {
+  const job: Job = { name: file, args: [file] };
+  if (!inCi || !/(^|\/)jj_[^/]*test\.ts$/.test(file)) return [job];
+  return [job, {
+    ...job,
+    name: `${file} (jj ${OLDEST_JJ_VERSION})`,
+    env: { [JJ_VERSION_VARIABLE]: OLDEST_JJ_VERSION },
+  }];
 }
 
 async function allJobs(): Promise<Job[]> {
@@ -118,7 +126,7 @@ async function allJobs(): Promise<Job[]> {
   };
   found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   // The examples take longest of all.
-  return [{ name: "documentation examples", args: ["--doc", ...documented.sort()] }, ...found.map(fileJob)];
+  return [{ name: "documentation examples", args: ["--doc", ...documented.sort()] }, ...found.flatMap(fileJobs)];
 }
 
 async function* sources(folder: string): AsyncGenerator<string> {
