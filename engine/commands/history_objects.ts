@@ -61,8 +61,6 @@ export interface UnknownObject {
 export interface HistoricObjects {
   readonly objects: readonly HistoricObject[];
   readonly unknown: readonly UnknownObject[];
-  /** A sentence for each distinct manifest that could not be read. */
-  readonly warnings: readonly string[];
 }
 
 /** Reads what every commit records of this dataset. Each blob is parsed once, each tree is listed once. */
@@ -78,7 +76,7 @@ export async function historyObjects(ctx: Context, options: CallOptions = {}): P
       }
     }
   }
-  return { objects, unknown, warnings: reader.warnings.map((text) => `Not checked: ${text}`) };
+  return { objects, unknown };
 }
 
 /**

@@ -29,7 +29,7 @@ import { eachObject } from "./fan_out.ts";
 import { historyPreconditions } from "./gc_plan.ts";
 import { action } from "./gc_input.ts";
 import { requireStorePermissions } from "./granted.ts";
-import { historyObjects } from "./history_objects.ts";
+import { type HistoricObjects, historyObjects } from "./history_objects.ts";
 import { summary } from "./ops.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
 import { closing, completeLanded, finishing, unfinished } from "./unfinished.ts";
@@ -126,16 +126,17 @@ async function planPins(
   { notes, unknown }: { readonly notes: string[]; readonly unknown: Record<string, string> },
 ): Promise<Action[]> {
   const named: Named[] = [...ctx.objects.values()].map((object) => ({ label: object.key, object }));
+  const unreadable = ctx.broken.map((b) => ({ key: b.key, label: b.key, reason: b.error.message }));
   if (request.allHistory) {
     const history = await historyObjects(ctx, request);
-    notes.push(...history.warnings);
     for (const { commit, manifest } of history.objects) {
       named.push({ label: `${manifest.key}@${commit.slice(0, 12)}`, object: manifest });
     }
+    unreadable.push(...unreadableOf(history.unknown));
   }
-  const universe = new Set([...named.map((n) => n.object.key), ...ctx.broken.map((b) => b.key)]);
+  const universe = new Set([...named.map((n) => n.object.key), ...unreadable.map((u) => u.key)]);
   const keys = new Set(selectKeys(request.keys, universe));
-  for (const b of ctx.broken) if (keys.has(b.key)) unknown[b.key] = b.error.message;
+  for (const { key, label, reason } of unreadable) if (keys.has(key)) unknown[label] = reason;
   const byPin = new Map<string, Named>();
   for (const n of named) {
     if (n.object.pin && n.object.state && keys.has(n.object.key) && !byPin.has(n.object.pin.id)) {
@@ -163,6 +164,18 @@ async function planPins(
     } else unknown[n.label] = verdict?.message ?? "no answer";
   }
   return actions;
+}
+
+/** What manifests of history pin that nobody can read: each of them once, at the newest commit that has it. */
+function unreadableOf(found: HistoricObjects["unknown"]): { key: string; label: string; reason: string }[] {
+  const once = new Map(found.toReversed().map((u) => [`${u.path} ${u.reason}`, u]));
+  const used = new Set<string>();
+  return [...once.values()].map(({ commit, path, key, reason }) => {
+    // One commit may hold a key twice: in a copy of the dataset, or in two manifests.
+    const label = [key, path].map((name) => `${name}@${commit.slice(0, 12)}`).find((l) => !used.has(l)) ?? path;
+    used.add(label);
+    return { key, label, reason };
+  });
 }
 
 /** Branches this checkout works on that their store lacks. */

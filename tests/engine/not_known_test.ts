@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { RepairRequest } from "../../engine/commands/repair.ts";
 import type { VerifyOptions } from "../../engine/commands/verify.ts";
 import { TetherError } from "../../engine/model/errors.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
@@ -73,7 +74,7 @@ Deno.test("[lessons, commands 5.12] a kind this build lacks is unknown, not ok a
   });
 });
 
-Deno.test("[L03, commands 5.12] a manifest of history that cannot be used is unknown, not ok and not left out", async (test) => {
+Deno.test("[L03, commands 5.12, 5.17] a manifest of history that cannot be used is unknown, not ok and not left out", async (test) => {
   const broken: Readonly<Record<string, (whole: string) => string>> = {
     "no TOML": () => "garbage ===",
     "no kind": () => 'key = "x/b"\n',
@@ -103,6 +104,16 @@ Deno.test("[L03, commands 5.12] a manifest of history that cannot be used is unk
       assert.equal(await of({ keys: ["a"] }), true, "it is none of the others' business");
       assert.equal(await of({ keys: ["x/"] }), false);
       assert.equal(await of({ allowUnknown: true }), true);
+      const repaired = (request: RepairRequest) =>
+        t.with(async (ds) => {
+          const { complete, failed } = await ds.repair(request);
+          return { complete, failed: Object.keys(failed) };
+        });
+      const named = [`x/b@${bad[1]?.slice(0, 12)}`];
+      assert.deepEqual(await repaired({ allHistory: true }), { complete: false, failed: named });
+      assert.deepEqual(await repaired({ allHistory: true, keys: ["x/"] }), { complete: false, failed: named });
+      assert.deepEqual(await repaired({ allHistory: true, keys: ["a"] }), { complete: true, failed: [] });
+      assert.deepEqual(await repaired({}), { complete: true, failed: [] });
     });
   }
 });
