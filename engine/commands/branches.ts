@@ -5,14 +5,24 @@
  */
 
 import { entryOf } from "../files/workspace.ts";
-import { type ObjectBackend, type Source, withoutAt } from "../../backends/backend.ts";
+import { type Expected, type ObjectBackend, type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
-import { messageOf } from "../model/errors.ts";
+import { operands } from "../io/shell.ts";
+import {
+  BackendError,
+  CapabilityError,
+  messageOf,
+  PinDriftError,
+  StateGoneError,
+  type TetherError,
+} from "../model/errors.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
 import type { ObjectManifest, State } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";
 import type { Precondition } from "../plan/plan.ts";
 import type { Bound } from "./fan_out.ts";
+import { pickSignal } from "./snapshot.ts";
+import type { CallOptions } from "../reports/report.ts";
 
 /** What a store says of a bookmark's branch. */
 export type Branch =
@@ -56,6 +66,68 @@ export async function caseVariant(
 /** Returns what a branch of an object starts from: its pin, else its recorded state. */
 export function sourceOf(object: ObjectManifest): Source {
   return object.pin ? { on: "pin", pin: object.pin } : { on: "state", state: object.state ?? {} };
+}
+
+/** Why no branch may be made from a pin, and the command that looks into it. */
+export interface PinTrouble {
+  readonly status: "drifted" | "missing" | "unknown";
+  readonly why: string;
+  readonly way: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * Returns why no branch may be made from an object's pin: somebody moved or deleted it, or the store cannot tell. What a
+ * moved pin names was never recorded, so a branch of it would pass for what the manifest says.
+ */
+export async function pinTrouble(
+  ctx: Context,
+  { object, backend }: Bound,
+  options: CallOptions = {},
+): Promise<PinTrouble | undefined> {
+  const { key, pin, state } = object;
+  if (!pin || !state) return undefined;
+  const verdict = await backend.verify(withoutAt(object.locator), state, pin, { deep: false, ...pickSignal(options) });
+  const { status, message, cause } = verdict;
+  if (status === "ok") return undefined;
+  const verify = `tether verify ${operands([key])}`;
+  if (status === "drifted") return { status, why: message ?? `"${pin.ref}" points elsewhere`, way: verify };
+  if (status === "unknown") return { status, why: message ?? "the store does not say", way: verify, cause };
+  const everywhere = ctx.objects.get(key)?.pin?.id === pin.id ? "" : "--all-history ";
+  return { status, why: `"${pin.ref}" is gone`, way: `tether repair ${everywhere}${operands([key])}` };
+}
+
+/** Returns how a plan refuses a branch for the sake of a pin. */
+export function pinRefusal({ why, way }: PinTrouble): string {
+  return `cannot come from its pin: ${why}: "${way}"`;
+}
+
+function pinError(object: ObjectManifest, { status, why, way, cause }: PinTrouble): TetherError {
+  const { key, kind } = object;
+  const message = `Cannot make a branch of "${key}" from its pin: ${why}`;
+  if (status === "drifted") return new PinDriftError(message, { hints: [way], details: { key } });
+  const options = { kind, key, hints: [way], cause };
+  return status === "missing" ? new StateGoneError(message, options) : new BackendError(message, options);
+}
+
+/** Makes a branch of an object, once its pin is seen to name what was recorded. */
+export async function forkBranch(
+  ctx: Context,
+  { object, backend }: Bound,
+  options: { readonly from: Source; readonly name: string; readonly expected: Expected } & CallOptions,
+): Promise<string> {
+  const { from, name, expected } = options;
+  if (!backend.fork) {
+    throw new CapabilityError(`Cannot fork "${object.key}": it has no branches`, {
+      kind: object.kind,
+      key: object.key,
+    });
+  }
+  const trouble = from.on === "pin"
+    ? await pinTrouble(ctx, { backend, object: { ...object, pin: from.pin } }, options)
+    : undefined;
+  if (trouble) throw pinError(object, trouble);
+  return await backend.fork(object.locator, from, name, { expected });
 }
 
 /** Returns the source that an action's parameters name: a pin, a recorded state, or a state resolved by `--at`. */

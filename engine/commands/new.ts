@@ -22,7 +22,7 @@ import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { settle } from "../plan/settle.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { NewReport } from "../reports/moving.ts";
-import { sourceFromParams } from "./branches.ts";
+import { forkBranch, sourceFromParams } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
 import { Begun } from "./begun.ts";
 import { planNew } from "./new_plan.ts";
@@ -290,9 +290,14 @@ async function forkAll(
     ...pickSignal(options),
     fn: async ({ object, backend }) => {
       const action = byKey.get(object.key);
-      if (!action || !backend.fork) throw new TetherError(`Cannot fork "${object.key}": no fork is planned for it`);
+      if (!action) throw new TetherError(`Cannot fork "${object.key}": no fork is planned for it`);
       const expected: Expected = action.params["head"] ? action.params["head"] as State : ABSENT;
-      const ref = await backend.fork(object.locator, sourceFromParams(action.params), action.target, { expected });
+      const ref = await forkBranch(ctx, { object, backend }, {
+        from: sourceFromParams(action.params),
+        name: action.target,
+        expected,
+        ...pickSignal(options),
+      });
       await ctx.env.boundary?.(`fork ${object.key}`);
       await notes.run(async () => {
         await op.progress({ action: "fork", key: object.key, ref });

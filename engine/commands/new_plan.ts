@@ -17,7 +17,7 @@ import { parseWorkingRef, workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports/report.ts";
-import { caseVariant, readBranch, refCheck, sourceOf } from "./branches.ts";
+import { caseVariant, pinRefusal, pinTrouble, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { isHeldElsewhere, lossOf } from "./known_heads.ts";
 import { checkNewRequest, type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
@@ -184,13 +184,13 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
     if (shadow) {
       return refuse(object, name, `the store has "${shadow}", the same name on disks that ignore letter case`);
     }
-    return fork(object, facts, undefined);
+    return await fork(ctx, bound, facts);
   }
   if (request.adopt) return await adopt(bound, branch, facts, `takes it as it is, at ${renderState(branch.head)}`);
   if (sameContent(branch.head, state, facts.volatile)) return reuse(object, branch, state);
   const mine = await isHeldElsewhere(ctx, bound, { head: branch.head, to: source });
   if (mine || request.discard) {
-    return fork(object, facts, {
+    return await fork(ctx, bound, facts, {
       ...branch,
       note: mine ? "no writes of its own" : `throws away ${renderState(branch.head)}`,
     });
@@ -241,11 +241,13 @@ function refuse(object: ObjectManifest, ref: string, why: string): Decision {
 }
 
 /** A branch to create, or to reset from the head that was reviewed; at once, or at the first writable open. */
-function fork(
-  object: ObjectManifest,
+async function fork(
+  ctx: Context,
+  bound: Bound,
   facts: Facts,
-  existing: { readonly ref: string; readonly head: State; readonly note: string } | undefined,
-): Decision {
+  existing?: { readonly ref: string; readonly head: State; readonly note: string },
+): Promise<Decision> {
+  const { object } = bound;
   const recorded = facts.source.on === "state";
   // Only this branch will keep a state alive that has no pin, so it is made at once (seed: pin = "record").
   const now = facts.eager || (recorded && !facts.request.deferRecord);
@@ -261,6 +263,8 @@ function fork(
     ...(existing ? { existing: existing.ref, head: existing.head } : {}),
   };
   const ref = existing?.ref ?? facts.name;
+  const trouble = now ? await pinTrouble(ctx, bound, facts.request) : undefined;
+  if (trouble) return refuse(object, ref, pinRefusal(trouble));
   const detail = `from ${from}${existing ? `; resets "${existing.ref}" (${existing.note})` : ""}${
     now ? "" : "; at the first writable open"
   }`;

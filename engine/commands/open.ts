@@ -8,11 +8,9 @@
 import { entryOf } from "../files/workspace.ts";
 import {
   ABSENT,
-  type Expected,
   type Handle,
   type HandleJson,
   type ObjectBackend,
-  type Source,
   type Target,
   withoutAt,
 } from "../../backends/backend.ts";
@@ -36,6 +34,7 @@ import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports/report.ts";
 import { staleKeys, workingRefOf } from "../state.ts";
 import { objectAt } from "../revision.ts";
+import { forkBranch, sourceOf } from "./branches.ts";
 import { requireOnBookmark } from "./commit_plan.ts";
 import { pickSignal, standingOf } from "./snapshot.ts";
 import { begunBefore } from "./unfinished.ts";
@@ -317,9 +316,12 @@ export function materializeFork(ctx: Context, key: string, options: CallOptions 
     };
     return await operate(ctx, { command: "fork", pre }, {
       run: async (op) => {
-        const ref = step.type === "reuse"
-          ? step.ref
-          : await fork(backend, object, { name, step, ...pickSignal(options) });
+        const ref = step.type === "reuse" ? step.ref : await forkBranch(ctx, { object, backend }, {
+          from: sourceOf(object),
+          name,
+          expected: step.type === "reset" ? step.head : ABSENT,
+          ...pickSignal(options),
+        });
         await ctx.env.boundary?.(`fork ${key}`);
         if (step.type !== "reuse") await op.progress({ action: "fork", key, ref });
         const identity = backend.identity(object.locator);
@@ -370,22 +372,6 @@ async function whatToDo(ctx: Context, { object, backend, name, siblings }: Fork,
     `Cannot fork "${object.key}": branch "${name}" is at ${renderState(head)}, which nobody agreed to reset`,
     { hints: ["tether new --shared", "tether new --discard"], details: { key: object.key, ref: name, head } },
   );
-}
-
-function fork(
-  backend: ObjectBackend,
-  object: ObjectManifest,
-  options: { readonly name: string; readonly step: Step } & CallOptions,
-): Promise<string> {
-  if (!backend.fork) {
-    throw new CapabilityError(`Cannot fork "${object.key}": it has no branches`, {
-      kind: object.kind,
-      key: object.key,
-    });
-  }
-  const source: Source = object.pin ? { on: "pin", pin: object.pin } : { on: "state", state: object.state ?? {} };
-  const expected: Expected = options.step.type === "reset" ? options.step.head : ABSENT;
-  return backend.fork(object.locator, source, options.name, { expected });
 }
 
 /** Returns the other objects of the same branch space whose fork is pending or done under this bookmark. */

@@ -24,7 +24,7 @@ import { type CallOptions, withJson } from "../reports/report.ts";
 import type { RepairReport } from "../reports/releasing.ts";
 import { isForkable } from "../state.ts";
 import { completeAbandoned } from "./abandon_begun.ts";
-import { refCheck, sourceOf } from "./branches.ts";
+import { forkBranch, pinRefusal, pinTrouble, refCheck, sourceOf } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
 import { historyPreconditions } from "./gc_plan.ts";
 import { action } from "./gc_input.ts";
@@ -198,8 +198,12 @@ async function planBranches(
     verb: "reading branches",
     fn: async ({ object, backend }) => {
       const refs = await backend.listWorkingRefs?.(withoutAt(object.locator), pickSignal(request)) ?? [];
+      const present = refs.includes(entryOf(ctx.workspace.workingRefs, object.key) ?? "");
+      const trouble = present ? undefined : await pinTrouble(ctx, { object, backend }, request);
       return {
-        present: refs.includes(entryOf(ctx.workspace.workingRefs, object.key) ?? ""),
+        present,
+        // A missing pin is made again first.
+        ...(trouble && trouble.status !== "missing" ? { trouble } : {}),
         store: storeOf(backend, object.locator),
       };
     },
@@ -210,6 +214,10 @@ async function planBranches(
     const found = values.get(object.key);
     const ref = entryOf(ctx.workspace.workingRefs, object.key) ?? "";
     if (!found || found.present || seen.has(`${found.store} ${ref}`)) return [];
+    if (found.trouble) {
+      unknown[ref] = pinRefusal(found.trouble);
+      return [];
+    }
     seen.add(`${found.store} ${ref}`);
     const params = { locator: object.locator };
     const detail = `makes it again from ${
@@ -222,9 +230,9 @@ async function planBranches(
   });
 }
 
-/** What a plan notes of what could not be told. */
+/** What a plan notes of what could not be told, or not be made again. */
 function unknownNote([what, why]: readonly [string, string]): string {
-  return `${what}: not known, left alone: ${why}`;
+  return `${what}: left alone: ${why}`;
 }
 
 function selectSafely(ctx: Context, selector: string): string[] {
@@ -319,8 +327,8 @@ async function repin(
 
 async function refork(ctx: Context, backend: ObjectBackend, a: Action, done: Done, progress: Progress): Promise<void> {
   const object = ctx.object(a.key);
-  const ref = await backend.fork?.(object.locator, sourceOf(object), a.target, { expected: ABSENT });
-  if (ref === undefined) throw new TetherError(`Cannot fork "${a.key}": its kind has no branches`);
+  const fork = { from: sourceOf(object), name: a.target, expected: ABSENT } as const;
+  const ref = await forkBranch(ctx, { object, backend }, fork);
   await progress({ action: "refork", key: a.key, ref });
   const { workspace } = ctx;
   const same = Object.entries(workspace.workingRefs).filter(([, r]) => r === a.target).map(([k]) => k);

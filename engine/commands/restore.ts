@@ -17,7 +17,7 @@ import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { RestoreReport } from "../reports/moving.ts";
 import { Begun } from "./begun.ts";
-import { sourceFromParams } from "./branches.ts";
+import { forkBranch, sourceFromParams } from "./branches.ts";
 import { planRestore, type RestoreRequest } from "./restore_plan.ts";
 import { pickSignal } from "./snapshot.ts";
 
@@ -91,15 +91,16 @@ async function resetOne(
   const { action } = step;
   const object = ctx.object(action.key);
   const backend = await ctx.backends.get(object.kind);
-  if (!backend.fork) throw new TetherError(`Cannot restore "${action.key}": it has no branches`);
+  const state = action.params["then_state"] as State;
   const expected: Expected = action.params["head"] ? action.params["head"] as State : ABSENT;
-  const ref = await backend.fork(object.locator, sourceFromParams(action.params), action.target, { expected });
+  const from = sourceFromParams(action.params);
+  const ref = await forkBranch(ctx, { object: { ...object, state }, backend }, { from, name: action.target, expected });
   await ctx.env.boundary?.(`restore ${action.key}`);
   await op.progress({ action: "fork", key: action.key, ref });
   const identity = backend.identity(object.locator);
   await ctx.indexes.addTouched({ kind: object.kind, identity, locator: object.locator, key: object.key });
   const keys = [action.key, ...step.shared.filter((a) => a.params["with"] === action.key).map((a) => a.key)];
-  await ctx.saveWorkspace(restored(ctx, keys, { ref, state: action.params["then_state"] as State }));
+  await ctx.saveWorkspace(restored(ctx, keys, { ref, state }));
   return ref;
 }
 

@@ -18,7 +18,7 @@ import { workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
 import { manifestsOf } from "../revision.ts";
-import { readBranch, refCheck, sourceOf } from "./branches.ts";
+import { pinRefusal, pinTrouble, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { requireStorePermissions } from "./granted.ts";
@@ -147,7 +147,7 @@ async function decide(ctx: Context, bound: Bound, w: Wanted): Promise<Decision> 
   const name = entryOf(ctx.workspace.workingRefs, object.key) ?? entryOf(ctx.workspace.pendingForks, object.key) ??
     workingRefName(ctx.config.datasetId, ctx.workspace.bookmark ?? "");
   if (!capabilitiesOf(backend.statics, object).has("fork")) return refuse(object, name, "has no branches to restore");
-  const destination = await destinationOf(bound, w);
+  const destination = await destinationOf(ctx, bound, w);
   if (typeof destination === "string") return refuse(object, name, destination);
   const branch = await readBranch(ctx, bound, name);
   if (branch.type === "unreadable") return refuse(object, name, `cannot read its branch: ${branch.reason}`);
@@ -177,7 +177,7 @@ async function decide(ctx: Context, bound: Bound, w: Wanted): Promise<Decision> 
 }
 
 /** Returns where an object goes; a text says why it cannot. */
-async function destinationOf(bound: Bound, w: Wanted): Promise<Destination | string> {
+async function destinationOf(ctx: Context, bound: Bound, w: Wanted): Promise<Destination | string> {
   const { object, backend } = bound;
   const { at, from } = w.request;
   if (at !== undefined) {
@@ -198,6 +198,8 @@ async function destinationOf(bound: Bound, w: Wanted): Promise<Destination | str
   if (!then.state) return `has no state at revision "${from}"`;
   const readable = then.recoverable && capabilitiesOf(backend.statics, then).has("addressable");
   if (!then.pin && !readable) return `has neither a pin nor a readable state at revision "${from}"`;
+  const trouble = await pinTrouble(ctx, { object: then, backend }, w.request);
+  if (trouble) return pinRefusal(trouble);
   const source = sourceOf(then);
   const what = then.pin ? then.pin.ref : renderState(then.state);
   return {
