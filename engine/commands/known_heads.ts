@@ -46,7 +46,10 @@ export function lossOf(ctx: Context, { object, backend }: Bound, head: State): s
   if (!same(entryOf(ctx.workspace.baseStates, key)) && !same(ctx.objects.get(key)?.state)) {
     return `has writes no commit records, at ${at}: commit them, or pass --discard`;
   }
-  const pinning = policy.pin === "record"
+  const pinning = !same(ctx.objects.get(key)?.state)
+    // The commit that recorded it was taken out: no manifest here names its pin, so a new commit has to.
+    ? 'record it again, with "tether new --keep" and a commit'
+    : policy.pin === "record"
     ? `commit it with a pin, after "tether set --pin native ${operands([key])}"`
     : `make its pin again, with "tether repair ${operands([key])}"`;
   return `alone holds what was committed without a pin that lasts, at ${at}: ${pinning}, or pass --discard`;

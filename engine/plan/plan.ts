@@ -398,7 +398,9 @@ export function refuseIfRefused(plan: Plan, attempted: string): void {
 
 function refusalHints(plan: Plan, refusals: readonly Action[]): string[] {
   const says = (text: string): boolean => refusals.some((a) => a.detail.includes(text));
+  const named = refusals.flatMap((a) => [...a.detail.matchAll(/"(tether [^"]+)"/g)].map(([, way = ""]) => way));
   return [
+    ...new Set(named),
     ...(says("commit them") ? ["tether commit -m MESSAGE"] : []),
     ...(says("--shared") ? [againWith(plan, "--shared")] : []),
     ...(says("--discard") ? [againWith(plan, "--discard")] : []),

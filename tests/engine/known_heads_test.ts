@@ -61,3 +61,26 @@ Deno.test("[L05, L43] a branch at a state this checkout knows is reset only whil
     });
   }
 });
+
+Deno.test("[commands 6] what a refusal to reset names keeps the writes of a commit that is gone", async (test) => {
+  for (const pin of ["native", "record"] as const) {
+    for (const [name, command] of Object.entries(COMMANDS)) {
+      await test.step(`${name}, pin = ${pin}`, async () => {
+        await using t = await tempDataset();
+        const ref = await takenBack(t, { pin });
+        await t.repo.git(["branch", "-q", "-D", "keep"]);
+        await t.with((ds) => ds.gc({ dryRun: false }));
+        await assert.rejects(command(t, false), (error: unknown) => {
+          assert.ok(error instanceof TetherError);
+          assert.equal(error.hints[0], "tether new --keep");
+          return true;
+        });
+        await t.with((ds) => ds.new({ keep: true }));
+        assert.notEqual((await t.with((ds) => ds.commit({ message: "again" }))).vcsCommit, null);
+        assert.equal(headOf(t, ref), 1);
+        const { entries } = await t.with(async (ds) => await ds.verify({ deep: true }));
+        assert.deepEqual(entries.map((e) => e.status), ["ok"]);
+      });
+    }
+  }
+});
