@@ -5,6 +5,7 @@
  */
 
 import { join, relative } from "node:path";
+import { mapLimit } from "../engine/io/pool.ts";
 
 /** Folders of refs that each worktree has of its own (gitrepository-layout, git-worktree "refs"). They are never packed. */
 export const OWN_REFS: readonly string[] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
@@ -48,8 +49,11 @@ export async function stampOfRefs({ commonDir }: Pick<Places, "commonDir">): Pro
     ...await filesBelow(join(dir, "refs")),
   ]));
   const all = [...OF_ALL.map((name) => join(commonDir, name)), ...files.flat()].sort();
-  return (await Promise.all(all.map(stampOf))).join("\n");
+  return (await mapLimit(all, FILES_AT_ONCE, stampOf)).join("\n");
 }
+
+/** A repository may have very many loose refs. */
+const FILES_AT_ONCE = 64;
 
 /** The file a ref is in is replaced on each change, so a ref that went and came back shows too. */
 async function stampOf(path: string): Promise<string> {
@@ -61,7 +65,7 @@ async function stampOf(path: string): Promise<string> {
 
 /** Other formats have their folder beside, and a file where the branches would be (gitformat-reftable). */
 async function keepsFiles(commonDir: string): Promise<boolean> {
-  return await Deno.stat(join(commonDir, "refs", "heads")).then((info) => info.isDirectory, () => false);
+  return await isFolder(join(commonDir, "refs", "heads"));
 }
 
 /** git takes no file for a ref that is hidden or a lock. */
@@ -76,26 +80,30 @@ function isOwn(name: string): boolean {
 
 /** Returns the paths in a folder; none when it is not there. */
 export async function pathsIn(folder: string): Promise<string[]> {
+  return (await entriesIn(folder)).map((entry) => join(folder, entry.name));
+}
+
+/** Returns the files at any depth in a folder, without those that git is about to rename into place. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const found = await Promise.all((await entriesIn(folder)).map(async (entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory || (entry.isSymlink && await isFolder(path))) return await filesBelow(path);
+    return path.endsWith(".lock") ? [] : [path];
+  }));
+  return found.flat();
+}
+
+async function entriesIn(folder: string): Promise<Deno.DirEntry[]> {
   try {
-    return (await Array.fromAsync(Deno.readDir(folder))).map((entry) => join(folder, entry.name));
+    return await Array.fromAsync(Deno.readDir(folder));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];
     throw error;
   }
 }
 
-/** Returns the files at any depth in a folder, without those that git is about to rename into place. */
-export async function filesBelow(folder: string): Promise<string[]> {
-  const found = await Promise.all((await pathsIn(folder)).map(async (path) => {
-    try {
-      if ((await Deno.stat(path)).isDirectory) return await filesBelow(path);
-    } catch (error) {
-      // Gone by now, or a link that leads nowhere; the latter still is a file of git's.
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-    return path.endsWith(".lock") ? [] : [path];
-  }));
-  return found.flat();
+async function isFolder(path: string): Promise<boolean> {
+  return await Deno.stat(path).then((info) => info.isDirectory, () => false);
 }
 
 /** Returns a file's text; what is absent, a folder, or below a file has none. */
