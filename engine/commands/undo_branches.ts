@@ -104,15 +104,16 @@ function startOf(ctx: Context, key: string, target: Target): State | undefined {
 }
 
 /** Returns where the working copy was, if it still stands where the operation put it. */
-async function vcsBack(ctx: Context, { entry }: Target): Promise<JsonObject | undefined> {
+async function vcsBack(ctx: Context, { entry, begun }: Target): Promise<JsonObject | undefined> {
   const was = entry.pre["vcs"];
   const left = entry.result["vcs"];
   if (!isJsonObject(was) || !isJsonObject(left) || standsAlike(was, left)) return undefined;
   const now = (await ctx.position()).record;
-  if (standsAlike(now, was)) return undefined;
-  if (standsAlike(now, left)) return was;
   // An undo that failed further on has put it back already.
   if (standsAlike(now, was)) return undefined;
+  if (standsAlike(now, left)) return was;
+  // In jj on a new change, where the one before was empty.
+  if (begun && standsAlike({ ...now, id: was["id"] ?? null }, was)) return undefined;
   const previous = was["branch"];
   throw new TetherError(`Cannot undo "${entry.id}": the working copy moved on since`, {
     code: "not-undoable",

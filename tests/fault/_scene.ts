@@ -68,6 +68,8 @@ export interface BothScene extends Scene {
   readonly system: "git" | "jj";
   /** Makes a bookmark by the system's own means. */
   bookmark(name: string, commit: string): Promise<unknown>;
+  /** Loses a bookmark with its own commits, by the system's own means. */
+  lose(bookmark: string): Promise<unknown>;
   /** Commits everything by the system's own means. */
   commitAll(message: string): Promise<unknown>;
   /** Returns the first line of the last commit's message. */
@@ -87,6 +89,7 @@ export function onBothScenes(
       ...s,
       system: "git",
       bookmark: (name, commit) => repo.git(["branch", name, commit]),
+      lose: (bookmark) => repo.git(["branch", "-D", bookmark]),
       commitAll: (message) => repo.commit(message),
       subject: () => repo.git(["log", "-1", "--format=%s"]),
     }, t);
@@ -101,11 +104,27 @@ export function onBothScenes(
         ...s,
         system: "jj",
         bookmark: (name, commit) => repo.jj(["bookmark", "create", name, "-r", commit]),
+        lose: (bookmark) => repo.jj(["abandon", `main..${bookmark}`]),
         commitAll: (message) => repo.commit(message),
         subject: () => repo.jj(["log", "--no-graph", "-r", "@-", "-T", "description.first_line()"]),
       }, t);
     },
   });
+}
+
+/** Everything of a scene as it was, to come back to any number of times. */
+export interface Copy extends AsyncDisposable {
+  back(): Promise<void>;
+}
+
+/** Copies a scene as it is now, beside what it remembers. */
+export async function copyOf({ repo: { outer } }: Scene): Promise<Copy> {
+  const kept = `${outer}-copy`;
+  await copy(outer, kept);
+  return {
+    back: () => copy(kept, outer),
+    [Symbol.asyncDispose]: () => Deno.remove(kept, { recursive: true }),
+  };
 }
 
 /** What an object is of. */

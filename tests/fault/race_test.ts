@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Call, REFUSED } from "./_call.ts";
-import { endOf, type Scene, scene, victim } from "./_scene.ts";
+import { endOf, onBothScenes, type Scene, victim } from "./_scene.ts";
 
 const commit = (message: string): Call => ({ command: "commit", options: { message } });
 const start = (bookmark: string): Call => ({ command: "new", options: { bookmark, eager: true } });
@@ -18,8 +18,8 @@ const PAIRS: Readonly<Record<string, Pair>> = {
   "new and new of one name": { calls: [start("c"), start("c")], refused: ["bookmark-exists", "bookmark-held"] },
   "commit and new": { calls: [commit("three"), start("d")], refused: ["stale-working-copy"] },
   "commit and gc": { calls: [commit("four"), gc], refused: ["stale-plan"] },
-  "gc and gc": { calls: [gc, gc] },
-  "drop and commit": { calls: [{ command: "drop", bookmark: "a" }, commit("five")] },
+  "gc and gc": { calls: [gc, gc], refused: ["stale-plan"] },
+  "drop and commit": { calls: [{ command: "drop", bookmark: "a" }, commit("five")], refused: ["stale-plan"] },
 };
 
 /** Runs two processes at once, and expects of each full success or a clean refusal. */
@@ -59,25 +59,28 @@ async function assertWhole(s: Scene, roots: readonly string[]): Promise<void> {
   }
 }
 
-Deno.test("[L37, L32, commands 1.6] two processes at once: each does all of its work or refuses, and the dataset is whole", async (t) => {
-  await using s = await scene(["code", "img"]);
-  await t.step("in one checkout", async (t) => {
-    for (const [name, pair] of Object.entries(PAIRS)) {
-      await t.step(name, async () => {
-        await race(s, [s.root, s.root], pair);
-        await assertWhole(s, [s.root]);
-      });
-    }
-  });
-  const other = await s.repo.worktree("other");
-  await s.with(async (ds) => void await ds.new({ eager: true }), other);
-  await t.step("in two checkouts of one repository", async (t) => {
-    for (const [name, pair] of Object.entries(PAIRS)) {
-      await t.step(name, async () => {
-        const calls = JSON.parse(JSON.stringify(pair.calls).replaceAll(/"bookmark":"(.)"/g, '"bookmark":"$1$1"'));
-        await race(s, [s.root, other], { ...pair, calls });
-        await assertWhole(s, [s.root, other]);
-      });
-    }
-  });
-});
+onBothScenes(
+  "[L37, L32, commands 1.6] two processes at once: each does all of its work or refuses, and the dataset is whole",
+  ["code", "img"],
+  async (s, t) => {
+    await t.step("in one checkout", async (t) => {
+      for (const [name, pair] of Object.entries(PAIRS)) {
+        await t.step(name, async () => {
+          await race(s, [s.root, s.root], pair);
+          await assertWhole(s, [s.root]);
+        });
+      }
+    });
+    const other = await s.repo.worktree("other");
+    await s.with(async (ds) => void await ds.new({ rev: "other", eager: true }), other);
+    await t.step("in two checkouts of one repository", async (t) => {
+      for (const [name, pair] of Object.entries(PAIRS)) {
+        await t.step(name, async () => {
+          const calls = JSON.parse(JSON.stringify(pair.calls).replaceAll(/"bookmark":"(.)"/g, '"bookmark":"$1$1"'));
+          await race(s, [s.root, other], { ...pair, calls });
+          await assertWhole(s, [s.root, other]);
+        });
+      }
+    });
+  },
+);
