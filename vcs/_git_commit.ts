@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { shellQuote } from "../engine/io/shell.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import type { CommitRequest } from "./adapter.ts";
-import type { Git } from "./_git_process.ts";
+import { type Git, SILENT } from "./_git_process.ts";
 import type { GitObjectReader } from "./object_reader.ts";
 
 /** Paths on standard input: there may be more than a command line holds, and none is a pattern. */
@@ -107,8 +107,7 @@ async function withRemedies(
     hints.push(`git reset -q -- ${paths.map(shellQuote).join(" ")}`);
   }
   if (!(error instanceof VcsError)) return error;
-  // git itself always says why.
-  if (!committed && /: git ended with code \d+$/.test(error.message)) {
+  if (!committed && error.code === SILENT) {
     hints.push("A hook may have refused without a word: git hook run pre-commit");
   }
   const [ignored, ...others] = await ignoredFiles(git, paths);

@@ -114,6 +114,9 @@ export class Git implements Program {
   }
 }
 
+/** The code of an error of which git said nothing: it always gives a reason itself, so a hook it ran did not. */
+export const SILENT = "silent";
+
 /** Returns the error of a git that ended badly. */
 export function gitFailure(doing: string, stderr: string, code: number): VcsError {
   const foreign = /detected dubious ownership in repository at '(.*)'/.exec(stderr)?.[1];
@@ -133,9 +136,10 @@ export function gitFailure(doing: string, stderr: string, code: number): VcsErro
       details: { exit_code: code, paths: inTheWay },
     });
   }
-  const detail = stderr.replace(/^(fatal|error): /, "") || `git ended with code ${code}`;
+  const details = { exit_code: code };
+  if (stderr === "") return new VcsError(`Cannot ${doing}: git ended with code ${code}`, { code: SILENT, details });
   const hints = WAYS_OUT.filter(([pattern]) => pattern.test(stderr)).flatMap(([, ways]) => ways);
-  return new VcsError(`Cannot ${doing}: ${detail}`, { hints, details: { exit_code: code } });
+  return new VcsError(`Cannot ${doing}: ${stderr.replace(/^(fatal|error): /, "")}`, { hints, details });
 }
 
 /** Returns the files that git lists, one a line, when going elsewhere would overwrite what nobody committed. */

@@ -18,6 +18,7 @@ import {
 } from "../../engine/model/errors.ts";
 import { run, type RunOptions, type RunResult } from "../../engine/io/process.ts";
 import { sleep } from "../../engine/io/retry.ts";
+import { shellQuote } from "../../engine/io/shell.ts";
 import { dirname } from "node:path";
 import { KIND, type Repo } from "./_repo.ts";
 import { GIT_VARIABLES } from "./statics.ts";
@@ -223,7 +224,7 @@ function failure(repo: Repo, result: RunResult, options: CallOptions): BackendEr
   const told = lines.find((line) => /^(fatal|error|remote):/.test(line)) ?? lines.at(0);
   const detail = told?.replace(/^(fatal|error|remote):\s*/, "").replace(/\.$/, "") ?? `git ended with ${result.code}`;
   const known = FAILURES.find(([pattern]) => pattern.test(result.stderr))?.[1] ?? BackendError;
-  const quoted = `'${repo.root.replaceAll("'", `'\\''`)}'`;
+  const quoted = shellQuote(repo.root);
   const hints = /dubious ownership/.test(result.stderr)
     ? [`git config --global --add safe.directory ${quoted}`]
     : known === PermissionDeniedError

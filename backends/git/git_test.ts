@@ -420,7 +420,7 @@ Deno.test("[backends 3.3] what git refuses has a type", async (t) => {
   await t.step("another owner", async () => {
     const env = { ...variables, GIT_TEST_ASSUME_DIFFERENT_OWNER: "1" };
     const error = await fails(open({ env }).fingerprint({ path }, undefined), "forbidden", /dubious ownership/);
-    assert.deepEqual(error.hints, [`git config --global --add safe.directory '${path}'`]);
+    assert.deepEqual(error.hints, [`git config --global --add safe.directory ${path}`]);
   });
   await t.step("no git", async () => {
     const error = await open({ programs: { git: "/nowhere/git" } }).fingerprint({ path }, undefined).catch((e) => e);

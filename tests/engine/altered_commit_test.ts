@@ -78,6 +78,7 @@ Deno.test("[commands 5.9] a hook that refuses without a word is named", async ()
   await hook(t, "exit 1");
   await assert.rejects(t.with((ds) => ds.commit({ message: "first" })), (error) => {
     assert.ok(error instanceof VcsError);
+    assert.equal(error.code, "silent");
     assert.ok(error.hints.some((hint) => hint.includes("hook may have refused")), error.hints.join());
     return true;
   });
