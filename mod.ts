@@ -165,6 +165,7 @@ export {
   type ObjectBackend,
   type ObjectDiff,
   type Op,
+  type Parts,
   type PermissionNeeds,
   type Retention,
   type SecretRule,

@@ -21,6 +21,34 @@ import type { BackendError } from "../engine/model/errors.ts";
 export interface Op {
   /** Aborting before the first write rejects with nothing changed; later, the outcome is read back and reported. */
   readonly signal?: AbortSignal;
+  /**
+   * Called now and then by a long read of one object with how much of it was looked at; it must not throw. Not passed on to
+   * kinds that run in workers.
+   */
+  readonly onParts?: (parts: Parts) => void;
+}
+
+/**
+ * How far a long read of one object is.
+ *
+ * @example Follow the reading of a folder
+ * ```ts
+ * import type { Op, Parts } from "@tether/tether";
+ * import assert from "node:assert/strict";
+ *
+ * const seen: string[] = [];
+ * const op: Op = { onParts: ({ done, total, unit }: Parts) => void seen.push(`${done}/${total ?? "?"} ${unit}`) };
+ * op.onParts?.({ done: 1000, unit: "files" });
+ * assert.deepEqual(seen, ["1000/? files"]);
+ * ```
+ */
+export interface Parts {
+  /** How many were looked at. */
+  readonly done: number;
+  /** How many there are; absent while that is not known. */
+  readonly total?: number;
+  /** What is counted, such as `files`. */
+  readonly unit: string;
 }
 
 /**

@@ -38,7 +38,7 @@ export {
 export type { Json, JsonObject, Locator, Pin, Policy, State, StateForm };
 
 export { MAX_DIFF_ENTRIES } from "./_answers.ts";
-export type { Change, HistoryEntry, ObjectDiff, Op, Retention, Verdict } from "./_answers.ts";
+export type { Change, HistoryEntry, ObjectDiff, Op, Parts, Retention, Verdict } from "./_answers.ts";
 export { CAPABILITIES, type Capabilities, type Capability, type Tier, tierOf } from "./_capability.ts";
 export { type Handle, type HandleJson, makeHandle } from "./_handle.ts";
 export { DEFAULT_SETTINGS, NO_NEEDS } from "./_settings.ts";

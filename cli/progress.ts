@@ -61,8 +61,15 @@ export class ProgressLine {
   }
 }
 
-/** Returns what the line says: `verb done/total`, or `verb done` while the total is not known. */
-export function progressText(progress: Progress): string {
-  const of = progress.total === undefined ? "" : `/${progress.total}`;
-  return `${progress.verb} ${progress.done}${of}`;
+/**
+ * Returns what the line says: `verb done/total`, or `verb done` while the total is not known; the same of one object that takes
+ * long, in parentheses.
+ */
+export function progressText({ within, ...progress }: Progress): string {
+  const text = `${progress.verb} ${counted(progress)}`;
+  return within === undefined ? text : `${text} (${within.key}: ${counted(within)} ${within.unit})`;
+}
+
+function counted({ done, total }: { readonly done: number; readonly total?: number }): string {
+  return total === undefined ? String(done) : `${done}/${total}`;
 }

@@ -49,4 +49,10 @@ Deno.test("a progress line is never wider than the terminal", () => {
   hand.tick();
   assert.equal(stream.text, `\r\x1b[K${"x".repeat(79)}`);
   assert.equal(progressText({ verb: "hashing", done: 7 }), "hashing 7");
+  const within = { key: "raw", done: 64, unit: "files" };
+  assert.equal(progressText({ verb: "reading", done: 0, total: 2, within }), "reading 0/2 (raw: 64 files)");
+  assert.equal(
+    progressText({ verb: "reading", done: 0, total: 2, within: { ...within, total: 90 } }),
+    "reading 0/2 (raw: 64/90 files)",
+  );
 });

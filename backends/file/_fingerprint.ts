@@ -27,6 +27,9 @@ export interface FingerprintOptions extends Op {
   readonly warn?: ((text: string) => void) | undefined;
 }
 
+/** How often a long read says how far it is, in milliseconds. */
+const TELL_MS = 100;
+
 /** What is read faster than a cache of it is written. */
 const SMALL_BYTES = 1024 * 1024;
 
@@ -96,9 +99,17 @@ async function readRows(
 ): Promise<{ readonly rows: Rows; readonly digest: string }> {
   const path = options.cacheDir === undefined ? undefined : cachePath(options.cacheDir, root);
   const rows = new Rows();
-  using hasher = new Hasher(rows, { root, ...options });
-  const unchanged = await collect(root, entries, { rows, hasher, path, ...options });
+  let walked = false;
+  let told = options.now();
+  const tell = (): void => {
+    if (!options.onParts || options.now() - told < TELL_MS) return;
+    told = options.now();
+    options.onParts({ done: rows.hashed, ...(walked ? { total: rows.length } : {}), unit: "files" });
+  };
+  using hasher = new Hasher(rows, { root, ...options, tell });
+  const unchanged = await collect(root, entries, { rows, hasher, path, ...options, tell });
   if (unchanged !== undefined) return { rows, digest: unchanged };
+  walked = true;
   let digest: string | undefined;
   try {
     await hasher.finish();
@@ -115,9 +126,14 @@ async function readRows(
 async function collect(
   root: string,
   entries: Iterable<Found>,
-  options: FingerprintOptions & { readonly rows: Rows; readonly hasher: Hasher; readonly path: string | undefined },
+  options: FingerprintOptions & {
+    readonly rows: Rows;
+    readonly hasher: Hasher;
+    readonly path: string | undefined;
+    readonly tell: () => void;
+  },
 ): Promise<string | undefined> {
-  const { rows, hasher } = options;
+  const { rows, hasher, tell } = options;
   using cache = options.known || options.path === undefined ? undefined : CacheReader.open(options.path);
   const source = options.known ?? cache;
   let changed = 0;
@@ -128,6 +144,7 @@ async function collect(
     // Reading the clock costs as much as a fifth of a stat.
     if (++count % 64 === 0 && performance.now() > turnEnds) {
       await nextTurn();
+      tell();
       options.signal?.throwIfAborted();
       turnEnds = performance.now() + TURN_MS;
     }

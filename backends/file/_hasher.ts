@@ -46,6 +46,8 @@ export interface HasherOptions extends Op {
   readonly root: string;
   /** The clock, in milliseconds since the epoch. */
   readonly now: () => number;
+  /** Called often; it does something now and then. */
+  readonly tell: () => void;
 }
 
 /** Rows a worker was given and has not answered for. */
@@ -93,6 +95,7 @@ export class Hasher implements Disposable {
       for (;;) {
         signal?.throwIfAborted();
         if (this.#failure) throw this.#failure.error;
+        this.#options.tell();
         this.#deal();
         if (this.#readSome()) await nextTurn();
         else if (this.#isIdle()) return;

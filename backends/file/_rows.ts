@@ -55,6 +55,12 @@ export class Rows {
   readonly #paths: string[] = [];
   #numbers = new Float64Array(64 * NUMBERS);
   #hashes = new Uint8Array(64 * HASH);
+  #hashed = 0;
+
+  /** How many rows have their hash. */
+  get hashed(): number {
+    return this.#hashed;
+  }
 
   /** How many rows there are. */
   get length(): number {
@@ -81,6 +87,7 @@ export class Rows {
 
   /** Sets what was read of a row. */
   setHash(index: number, stat: FileStat, read: { readonly hash: Uint8Array; readonly hashedAt: number }): void {
+    this.#hashed++;
     const n = index * NUMBERS;
     this.#numbers[n] = stat.size;
     this.#numbers[n + 1] = stat.mtimeMs;

@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { ObjectBackend } from "../../backends/backend.ts";
+import type { ObjectBackend, Op } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { capabilitiesOf, storeOf, withKey } from "../kinds.ts";
 import { mapSettled } from "../io/pool.ts";
 import { MultiObjectError } from "../model/errors.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
-import type { CallOptions } from "../reports/report.ts";
+import type { CallOptions, Progress } from "../reports/report.ts";
 
 /** The most calls in flight over all stores. */
 const TOTAL = 64;
@@ -28,18 +28,24 @@ export interface Outcomes<T> {
 }
 
 /**
- * Calls `fn` for every object and collects all outcomes. An object whose kind is unknown or whose driver does not load
+ * Calls `fn` for every object, with the options its backend is called with, and collects all outcomes. An object whose kind is unknown or whose driver does not load
  * fails by itself; the others go on.
  */
 export async function eachObject<T>(
   ctx: Context,
   objects: readonly ObjectManifest[],
-  options: CallOptions & { readonly verb: string; readonly fn: (bound: Bound) => Promise<T> },
+  options: CallOptions & { readonly verb: string; readonly fn: (bound: Bound, op: Op) => Promise<T> },
 ): Promise<Outcomes<T>> {
   const values = new Map<string, T>();
   const errors = new Map<string, Error>();
   let done = 0;
-  const report = (): void => options.onProgress?.({ verb: options.verb, done, total: objects.length });
+  const report = (within?: Progress["within"]): void =>
+    options.onProgress?.({
+      verb: options.verb,
+      done,
+      total: objects.length,
+      ...(within === undefined ? {} : { within }),
+    });
   report();
   const gates = new Map<string, Gate>();
   const outcomes = await mapSettled(objects, TOTAL, async (object) => {
@@ -48,7 +54,11 @@ export async function eachObject<T>(
       const store = storeOf(backend, object.locator);
       let gate = gates.get(store);
       if (!gate) gates.set(store, gate = new Gate(backend.statics.concurrency));
-      return await gate.run(() => options.fn({ object, backend }));
+      const op: Op = {
+        ...(options.signal ? { signal: options.signal } : {}),
+        ...(options.onProgress ? { onParts: (parts) => report({ ...parts, key: object.key }) } : {}),
+      };
+      return await gate.run(() => options.fn({ object, backend }, op));
     } finally {
       done++;
       report();
@@ -72,7 +82,7 @@ export async function eachObjectOrThrow<T>(
     readonly verb: string;
     /** What could not be done, such as `Cannot read 2 objects`. */
     readonly failure: string;
-    readonly fn: (bound: Bound) => Promise<T>;
+    readonly fn: (bound: Bound, op: Op) => Promise<T>;
   },
 ): Promise<ReadonlyMap<string, T>> {
   const { values, errors } = await eachObject(ctx, objects, options);

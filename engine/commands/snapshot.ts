@@ -53,9 +53,9 @@ export async function readStates(
   return await eachObject(ctx, objects, {
     ...options,
     verb: "reading states",
-    fn: ({ object, backend }) => {
+    fn: ({ object, backend }, op) => {
       const { ref, locator } = readAt(object, options.standing);
-      return backend.fingerprint(locator, ref, options.signal ? { signal: options.signal } : {});
+      return backend.fingerprint(locator, ref, op);
     },
   });
 }

@@ -262,11 +262,8 @@ async function quickVerify(
   const { values, errors } = await eachObject(ctx, committed, {
     ...options,
     verb: "verifying",
-    fn: ({ object, backend }) =>
-      backend.verify(object.locator, object.state ?? {}, object.pin ?? undefined, {
-        deep: false,
-        ...pickSignal(options),
-      }),
+    fn: ({ object, backend }, op) =>
+      backend.verify(object.locator, object.state ?? {}, object.pin ?? undefined, { ...op, deep: false }),
   });
   const verdicts = new Map(values);
   for (const [key, error] of errors) verdicts.set(key, { status: "unknown", message: error.message });

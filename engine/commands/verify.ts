@@ -14,7 +14,7 @@ import { compareCodePoints, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import type { ObjectManifest, Pin, State } from "../model/manifest.ts";
 import { mapLimit } from "../io/pool.ts";
-import { type CallOptions, withJson } from "../reports/report.ts";
+import { type CallOptions, type Progress, withJson } from "../reports/report.ts";
 import type { VerifyEntry, VerifyReport } from "../reports/reading.ts";
 import { tierOfObject } from "../kinds.ts";
 import { retentionOf } from "./retention.ts";
@@ -245,16 +245,18 @@ export async function checkPins<S extends { readonly object: ObjectManifest }>(
   }
   const total = [...groups.values()].reduce((n, g) => n + g.questions.size, 0);
   let done = 0;
+  const tell = (within?: Progress["within"]): void =>
+    options.onProgress?.({ verb: "verifying", done, total, ...(within === undefined ? {} : { within }) });
   await mapLimit([...groups], 32, async ([name, { backend, questions }]) => {
     const asked = [...questions.values()];
     const answers = name.endsWith("|one by one")
-      ? await mapLimit(asked, backend.statics.concurrency, (same) => one(backend, same[0], options))
+      ? await mapLimit(asked, backend.statics.concurrency, (same) => one(backend, same[0], { ...options, tell }))
       : await listed(backend, asked, options);
     asked.forEach((same, i) => {
       for (const subject of same) verdicts.set(subject, answers[i] ?? { status: "unknown" });
     });
     done += asked.length;
-    options.onProgress?.({ verb: "verifying", done, total });
+    tell();
   }, options.signal);
   return verdicts;
 }
@@ -280,7 +282,7 @@ async function listed(
 async function one(
   backend: ObjectBackend,
   subject: { readonly object: ObjectManifest } | undefined,
-  options: VerifyOptions,
+  options: VerifyOptions & { readonly tell: (within: Progress["within"]) => void },
 ): Promise<Verdict> {
   const object = subject?.object;
   if (!object?.state) return { status: "unknown" };
@@ -288,6 +290,7 @@ async function one(
     return await backend.verify(object.locator, object.state, object.pin ?? undefined, {
       deep: options.deep === true,
       ...pickSignal(options),
+      ...(options.onProgress ? { onParts: (parts) => options.tell({ ...parts, key: object.key }) } : {}),
     });
   } catch (error) {
     options.signal?.throwIfAborted();

@@ -105,7 +105,7 @@ class Workers {
   async call(method: string, args: readonly unknown[]): Promise<unknown> {
     const running = this.#worker(args[0] as Locator, accessOf(method, args));
     await running.opened;
-    const result = await running.client.call(method, args);
+    const result = await running.client.call(method, args.map(withoutParts));
     if (method !== "openHandle") return result;
     running.handles++;
     return this.#handle(running, result as HandleData);
@@ -164,6 +164,13 @@ class Workers {
       await running.client.call("closeHandle", [data.id]);
     });
   }
+}
+
+/** A function cannot be sent; how far a worker is it need not say. */
+function withoutParts(arg: unknown): unknown {
+  if (arg === null || typeof arg !== "object" || !("onParts" in arg)) return arg;
+  const { onParts: _, ...rest } = arg;
+  return rest;
 }
 
 async function end(running: Running): Promise<void> {

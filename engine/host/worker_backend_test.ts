@@ -39,12 +39,12 @@ Deno.test("[backends 4] a third-party kind runs in a worker that may read what i
 });
 
 Deno.test("[backends 2] a backend in a worker has exactly the members it has, the synchronous ones too", async () => {
-  await withNosy((backend, path) => {
+  await withNosy(async (backend, path) => {
     assert.deepEqual(backend.identity({ path }), { path, big: 2n ** 60n });
     assert.equal(backend.branchScope?.({ path }), `scope of ${path}`);
     assert.equal(backend.refNamespace, undefined);
     assert.equal(backend.pin, undefined);
-    return Promise.resolve();
+    await backend.fingerprint({ path }, undefined, { onParts: () => assert.fail("it cannot be called from there") });
   });
 });
 

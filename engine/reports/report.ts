@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Parts } from "../../backends/backend.ts";
 import type { Json } from "../model/json.ts";
 
 /**
@@ -53,6 +54,8 @@ export interface Progress {
   readonly done: number;
   /** How much there is; absent when not known. */
   readonly total?: number;
+  /** How far one object is whose reading takes long, such as a folder of many files. */
+  readonly within?: Parts & { readonly key: string };
 }
 
 /**

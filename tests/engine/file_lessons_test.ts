@@ -7,6 +7,9 @@
 import assert from "node:assert/strict";
 import type { State } from "../../engine/model/manifest.ts";
 import { MultiObjectError } from "../../engine/model/errors.ts";
+import { REAL_ENV } from "../../engine/env.ts";
+import type { Dataset } from "../../engine/dataset.ts";
+import type { CallOptions, Progress } from "../../engine/reports/report.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 /** A dataset with one object `data`, a folder or file beside the repository that may change. */
@@ -138,4 +141,37 @@ Deno.test("[L24] a folder of thousands of files: one touched file of the same le
   assert.deepEqual(entries.map((e) => [e.path, e.change]), [["f1500", "modified"]]);
   await Deno.writeTextFile(`${t.path}/f1500`, "1500\n");
   assert.deepEqual(await recorded(t), first, "the same content is the same state");
+});
+
+Deno.test("[commands 1.2] reading a folder says how many files are done, within the count of objects", async (test) => {
+  await using t = await ready(async (path) => {
+    await Deno.mkdir(path);
+    for (const name of ["a", "b", "c"]) await Deno.writeTextFile(`${path}/${name}`, name);
+  });
+  // A clock that leaps makes every report due.
+  let leaps = 0;
+  const env = { ...REAL_ENV, now: () => new Date(Date.now() + 10_000 * leaps++) };
+  const calls: Readonly<Record<string, (ds: Dataset, o: CallOptions) => PromiseLike<unknown>>> = {
+    "reading states": (ds, o) => ds.snapshot(o),
+    "verifying": (ds, o) => ds.verify(o),
+  };
+  for (const [verb, call] of Object.entries(calls)) {
+    await test.step(verb, async () => {
+      await Deno.writeTextFile(`${t.path}/a`, verb);
+      const seen: Progress[] = [];
+      await t.with(async (ds) => await call(ds, { onProgress: (progress) => seen.push(progress) }), { env });
+      const parts = seen.filter((p) => p.within !== undefined);
+      assert.ok(parts.length > 0);
+      for (const p of parts) {
+        assert.deepEqual({ ...p, within: { ...p.within, done: 3 } }, {
+          verb,
+          done: 0,
+          total: 1,
+          within: { key: "data", done: 3, total: 3, unit: "files" },
+        });
+      }
+      assert.deepEqual(parts.at(-1)?.within?.done, 3);
+      assert.deepEqual(seen.at(-1), { verb, done: 1, total: 1 });
+    });
+  }
 });
