@@ -113,7 +113,7 @@ const CODES: readonly (readonly [RegExp, string])[] = [
 /** What helps where jj's own words do not say it. */
 const WAYS_OUT: readonly (readonly [RegExp, readonly string[]])[] = [
   // Its folder stays when jj forgets a workspace.
-  [/doesn't have a working-copy commit/, ["jj workspace list", "jj workspace add FOLDER"]],
+  [/doesn't have a working-copy commit/, ["jj workspace list", "jj workspace add --revision=BOOKMARK FOLDER"]],
 ];
 
 /** Returns the error of a jj that ended badly. Commands that its hints name are the ways out. */

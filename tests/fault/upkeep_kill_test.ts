@@ -5,8 +5,8 @@ import { type Call, perform } from "./_call.ts";
 import { type BothScene, endOf, onBothScenes, type Scene, scene, victim } from "./_scene.ts";
 
 /** Runs a call that dies at a boundary. */
-async function killed(s: Scene, call: Call, boundary: string): Promise<void> {
-  const { signal, stderr } = await endOf(victim(s.root, call, boundary));
+async function killed(s: Scene, call: Call, boundary: string, at = s.root): Promise<void> {
+  const { signal, stderr } = await endOf(victim(at, call, boundary));
   assert.equal(signal, "SIGKILL", stderr);
 }
 
@@ -111,6 +111,67 @@ onBothScenes("[L37] forget-workspace killed at any boundary: the same command fi
     });
   }
 });
+
+onBothScenes(
+  "[L37, commands 5.20] forget-workspace of the checkout underfoot, killed at any boundary: nothing is lost, and there is a way on",
+  ["code"],
+  async (s, t) => {
+    const linked = await s.repo.worktree("b");
+    await s.with((ds) => ds.new({ rev: "b", eager: true }), linked);
+    await s.write(linked);
+    await s.with((ds) => ds.commit({ message: "There" }), linked);
+    const refs = await s.refs();
+    await s.remember();
+    const call: Call = { command: "forget-workspace" };
+    // Its journal goes with it, so the entry is complete before anything is forgotten.
+    const boundaries = { journal: "open", done: "open", forgotten: "forgotten", files: "forgotten" };
+    for (const here of [linked, s.root]) {
+      const where = here === linked ? "a second checkout" : "the first checkout";
+      await t.step(`${where}: the boundaries are the ones this test knows`, async () => {
+        await s.rewind();
+        const { code, stdout, stderr } = await endOf(victim(here, call));
+        assert.equal(code, 0, stderr);
+        assert.deepEqual(stdout.trim().split("\n"), Object.keys(boundaries));
+      });
+      for (const [boundary, left] of Object.entries(boundaries)) {
+        await t.step(`${where}: killed at "${boundary}"`, async () => {
+          await s.rewind();
+          const id = await s.with((ds) => Promise.resolve(ds.workspace.workspaceId), here);
+          await killed(s, call, boundary, here);
+          // git keeps its main checkout, which goes on as a new one.
+          if (left === "open" || (s.system === "git" && here === s.root)) {
+            const { warnings } = await s.with((ds) => ds.status(), here);
+            const way = `: "tether forget-workspace -- ${id}" finishes it`;
+            assert.deepEqual(warnings.map((w) => w.endsWith(way)), left === "open" ? [true] : []);
+            await s.with((ds) => ds.forgetWorkspace(), here);
+          }
+          if (s.system === "jj") {
+            await assert.rejects(
+              s.with((ds) => ds.status(), here),
+              (e) => e instanceof TetherError && e.hints.some((hint) => hint.startsWith("jj workspace add ")),
+            );
+          }
+          const living = [here === linked ? s.root : linked];
+          if (here === linked) {
+            // What it worked on is free for another one.
+            const fresh = await s.repo.worktree("again");
+            await s.with((ds) => ds.new({ rev: "b" }), fresh);
+            living.push(fresh);
+          }
+          for (const there of living) {
+            await s.with(async (ds) => {
+              assert.deepEqual((await ds.status({ snapshot: true })).warnings, []);
+              const { entries } = await ds.verify({ allHistory: true, deep: true });
+              assert.deepEqual(entries.filter((e) => e.status !== "ok"), []);
+              assert.deepEqual((await ds.gc({ releaseForeign: true })).actions, []);
+            }, there);
+          }
+          assert.deepEqual(await s.refs(), refs);
+        });
+      }
+    }
+  },
+);
 
 /** The folder of a created store, and what this clone's indexes say of stores. */
 async function storesKnown(s: Scene): Promise<string[]> {
