@@ -43,16 +43,25 @@ export function define(command: Command, context: Context): void {
     });
 }
 
+/** How many pins that stay are named one by one. */
+const SHOWN = 10;
+
 /** Returns the human form of an abandon report. */
 export function abandonLines(report: AbandonReport): Line[] {
+  const held = Object.entries(report.held);
+  const unfreed = held.length === 0 && report.notes.length === 0
+    ? "nothing was freed: other commits or a checkout's files name what they held"
+    : "nothing was freed";
   const freed = report.gcPlan.isEmpty
-    ? [`nothing was freed${report.notes.length > 0 ? "" : ": other commits or a checkout's files name what they held"}`]
+    ? [unfreed]
     : [...report.gcPlan.render(), "(not applied: tether gc --no-dry-run releases these, or --gc the next time)"];
   return [
     ...lines([
       `abandoned ${report.abandoned.map(short).join(", ")}`,
       ...Object.entries(report.bookmarksMoved).map(([name, commit]) => `  ${name} -> ${short(commit)}`),
       ...report.notes,
+      ...held.slice(0, SHOWN).map(([ref, where]) => `  ${ref} stays: named by ${where}`),
+      ...(held.length > SHOWN ? [`  and ${held.length - SHOWN} more: --json names them all`] : []),
     ]),
     ...(report.gc ? gcLines(report.gc) : lines(freed)),
   ];

@@ -9,6 +9,7 @@ import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { collectReferences } from "../history/reference_set.ts";
 import { operands } from "../io/shell.ts";
+import { refForPin } from "../model/names.ts";
 import { ConfigError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
@@ -83,6 +84,8 @@ export interface AbandonReport extends Report {
   readonly rewritten: Readonly<Record<string, string>>;
   /** Where bookmarks are that moved. */
   readonly bookmarksMoved: Readonly<Record<string, string>>;
+  /** Pins that were new with these commits and stay all the same: what names each, by its ref. */
+  readonly held: Readonly<Record<string, string>>;
   /** What keeps a commit's pins all the same, or kept `gc` from running, a sentence each. */
   readonly notes: readonly string[];
   /** What the user should know though nothing failed. */
@@ -99,8 +102,9 @@ export function abandon(ctx: Context, revs: readonly string[], options: AbandonO
     const commits = await resolveAll(ctx, revs);
     const prepared = await ctx.vcs.prepareAbandon(commits, keptFiles(ctx));
     if (!options.force) await refuseLosses(ctx, { revs, commits, prepared });
+    const brought = await pinsBrought(ctx, commits);
     options.signal?.throwIfAborted();
-    const done = await applyHistory(ctx, { commits, prepared });
+    const done = await applyHistory(ctx, { commits, prepared, brought });
     return await release(ctx, { ...done, commits, options });
   });
 }
@@ -133,7 +137,7 @@ async function goOn(
       { code: "completed", hints: ["tether ops", `tether abandon ${operands(request.revs)}`] },
     );
   }
-  return await release(ctx, { rewrites, ...await planFreed(ctx), commits, options: request.options });
+  return await release(ctx, { rewrites, ...await planFreed(ctx, new Set()), commits, options: request.options });
 }
 
 /** Resolves revisions to commits that can go. */
@@ -182,6 +186,21 @@ async function refuseLosses(
   });
 }
 
+/** Returns the ids of the pins that some commits name and what they build on does not: those that may be free without them. */
+async function pinsBrought(ctx: Context, commits: readonly string[]): Promise<ReadonlySet<string>> {
+  const parents = new Set((await ctx.vcs.commitInfos(commits)).flatMap((info) => info.parents));
+  try {
+    const named = await collectReferences(ctx, { only: new Set(commits) });
+    const before = await collectReferences(ctx, { only: parents.difference(new Set(commits)) });
+    const own = [...named.pinIds].filter((id) => id.startsWith(`${ctx.config.datasetId}.`));
+    return new Set(own).difference(before.pinIds);
+  } catch (error) {
+    if (!(error instanceof TetherError)) throw error;
+    // A commit that cannot be read may be just the one to take out; then what stays is not named.
+    return new Set();
+  }
+}
+
 /** Returns the nearest commit at or before one, along first parents, that is not abandoned. */
 async function keptAncestor(ctx: Context, commit: string, abandoned: ReadonlySet<string>): Promise<string> {
   let id = commit;
@@ -197,6 +216,7 @@ async function keptAncestor(ctx: Context, commit: string, abandoned: ReadonlySet
 interface Changed {
   readonly rewrites: Rewrites;
   readonly plan: Plan;
+  readonly held: Readonly<Record<string, string>>;
   readonly notes: readonly string[];
   /** Why nothing could be planned. */
   readonly trouble?: Error;
@@ -207,7 +227,11 @@ interface Changed {
 /** The half that version control does, journaled before it begins (L37). */
 async function applyHistory(
   ctx: Context,
-  { commits, prepared }: { readonly commits: readonly string[]; readonly prepared: Abandonment },
+  { commits, prepared, brought }: {
+    readonly commits: readonly string[];
+    readonly prepared: Abandonment;
+    readonly brought: ReadonlySet<string>;
+  },
 ): Promise<Changed> {
   const pre: JsonObject = {
     vcs: (await ctx.position()).record,
@@ -225,7 +249,7 @@ async function applyHistory(
       const { abandoned, ...rest } = abandonedJson(commits, rewrites);
       await op.progress({ action: "abandon", commits: abandoned ?? [], ...rest });
       await ctx.env.boundary?.("abandon");
-      const freed = await planFreed(ctx);
+      const freed = await planFreed(ctx, brought);
       const result: JsonObject = {
         ...abandonedJson(commits, rewrites),
         unreferenced: actionsOf(freed.plan, "unpin").map((a) => a.target),
@@ -239,7 +263,7 @@ async function applyHistory(
 }
 
 /** Plans what can be released. History has changed by now, so a failure is told beside what was done. */
-async function planFreed(ctx: Context): Promise<Omit<Changed, "rewrites">> {
+async function planFreed(ctx: Context, brought: ReadonlySet<string>): Promise<Omit<Changed, "rewrites">> {
   const nothing = new Plan({
     command: "gc",
     createdAt: seconds(ctx.env.now()),
@@ -250,11 +274,13 @@ async function planFreed(ctx: Context): Promise<Omit<Changed, "rewrites">> {
   try {
     const conflicts = await ctx.vcs.conflicts();
     const notes = conflicts.map((c) => `nothing is released while ${c.reason}: settle it, then run gc`);
-    if (conflicts.length > 0) return { plan: nothing, notes, blocked: true };
-    return { plan: await planGc(ctx, {}), notes: [], blocked: false };
+    if (conflicts.length > 0) return { plan: nothing, held: {}, notes, blocked: true };
+    const references = await collectReferences(ctx, { about: brought });
+    const held = Object.fromEntries([...references.holders].map(([id, where]) => [refForPin(id), where]).sort());
+    return { plan: await planGc(ctx, { references }), held, notes: [], blocked: false };
   } catch (error) {
     const trouble = error instanceof Error ? error : new Error(String(error));
-    return { plan: nothing, notes: [`nothing is released: ${messageOf(error)}`], trouble, blocked: true };
+    return { plan: nothing, held: {}, notes: [`nothing is released: ${messageOf(error)}`], trouble, blocked: true };
   }
 }
 
@@ -279,6 +305,7 @@ async function release(
     gc,
     rewritten: Object.fromEntries(rewrites.commits),
     bookmarksMoved: Object.fromEntries(rewrites.bookmarks),
+    held: done.held,
     notes: done.notes,
     warnings: [...ctx.warnings],
   };
@@ -289,6 +316,7 @@ async function release(
     gc: gc === null ? null : gc.toJSON(),
     rewritten_commits: data.rewritten,
     bookmarks_moved: data.bookmarksMoved,
+    held: data.held,
     notes: [...data.notes],
   }));
   if (trouble === undefined) return report;

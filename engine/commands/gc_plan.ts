@@ -36,11 +36,18 @@ export function checkGcRequest(request: GcRequest): void {
 }
 
 /** Plans what to release. Nothing is written. */
-export async function planGc(ctx: Context, request: GcRequest & CallOptions & { scope?: GcScope }): Promise<Plan> {
+export async function planGc(
+  ctx: Context,
+  request: GcRequest & CallOptions & {
+    readonly scope?: GcScope;
+    /** What is referenced, if that was read just now. @default {it is read} */
+    readonly references?: References;
+  },
+): Promise<Plan> {
   checkGcRequest(request);
   await refuseConflicts(ctx);
   const { scope } = request;
-  const references = await collectReferences(ctx, {
+  const references = request.references ?? await collectReferences(ctx, {
     ...request,
     ...(scope ? { exclude: scope.excludedCommits } : {}),
     ...(scope?.instead ? { instead: scope.instead.values() } : {}),

@@ -91,6 +91,8 @@ export interface ReferenceOptions extends CallOptions {
   readonly only?: ReadonlySet<string>;
   /** Takes the place of this working tree's manifests: those of a revision that will be here. */
   readonly instead?: Iterable<ObjectManifest>;
+  /** Pin ids of which {@link References.holders} is to tell; every pin's would take much memory. @default {none} */
+  readonly about?: ReadonlySet<string>;
 }
 
 /** A place that some manifest names, whatever is there. */
@@ -105,6 +107,8 @@ export interface NamedPlace {
 export class References {
   /** Every pin id anything names, of any dataset, under any spelling of its store. */
   readonly pinIds: Set<string> = new Set();
+  /** What holds each of the pins that were asked about, in words: the first that was met. */
+  readonly holders: Map<string, string> = new Map();
   /** By kind and identity. */
   readonly stores: Map<string, StoreReferences> = new Map();
   /** Names of listings that some manifest's state has. */
@@ -123,9 +127,17 @@ export class References {
   readonly #byLocator = new Map<string, StoreReferences | undefined>();
   readonly #spelled = new WeakMap<Locator, string>();
   readonly #unknownKinds = new Set<string>();
+  readonly #about: ReadonlySet<string>;
 
-  constructor(ctx: Context) {
+  constructor(ctx: Context, about: ReadonlySet<string> = new Set()) {
     this.#ctx = ctx;
+    this.#about = about;
+  }
+
+  /** Counts a pin. */
+  hold(pinId: string, where: () => string): void {
+    this.pinIds.add(pinId);
+    if (this.#about.has(pinId) && !this.holders.has(pinId)) this.holders.set(pinId, where());
   }
 
   /** Counts a manifest; at once where its store is known, since there may be very many. */
@@ -154,12 +166,11 @@ export class References {
    */
   addForeign(manifest: ObjectManifest, commit: string | null): string {
     const { kind, locator, key, pin } = manifest;
-    if (pin) this.pinIds.add(pin.id);
+    const where = (): string =>
+      `"${key}" ${commit === null ? "of a working tree" : `as ${commit.slice(0, 12)} has it`}`;
+    if (pin) this.hold(pin.id, where);
     const spelled = this.#spell(kind, locator);
-    if (!this.places.has(spelled)) {
-      const where = `"${key}" ${commit === null ? "of a working tree" : `as ${commit.slice(0, 12)} has it`}`;
-      this.places.set(spelled, { kind, locator, where });
-    }
+    if (!this.places.has(spelled)) this.places.set(spelled, { kind, locator, where: where() });
     return spelled;
   }
 
@@ -172,7 +183,7 @@ export class References {
 
   /** Counts a manifest that does not parse: its pins are known by their form alone (formats §19.2). */
   addBroken(broken: { readonly pinIds: readonly string[]; readonly path: string }): void {
-    for (const id of broken.pinIds) this.pinIds.add(id);
+    for (const id of broken.pinIds) this.hold(id, () => `"${broken.path}", which cannot be used`);
     this.unparsed.push(broken.path);
     this.notes.push(`"${broken.path}" cannot be used: its pins count as referenced`);
   }
@@ -213,7 +224,7 @@ export class References {
  * @throws {TetherError} if a manifest, an object of history or another checkout cannot be read.
  */
 export async function collectReferences(ctx: Context, options: ReferenceOptions = {}): Promise<References> {
-  const references = new References(ctx);
+  const references = new References(ctx, options.about);
   if (!options.only) await requireEveryCheckout(ctx);
   // The digest is taken before the walk: a commit that appears meanwhile stales the plan.
   const history = await readHistory(ctx.vcs, {
@@ -267,7 +278,10 @@ async function addWorkingTrees(ctx: Context, references: References, options: Re
       const here = root === ctx.root && options.instead !== undefined ? options.instead : objects;
       for (const manifest of here) await references.add(manifest, null);
       for (const b of broken) references.addBroken({ pinIds: b.pinIds, path: join(root, b.path) });
-      for (const id of inFlightPinIds(await new Journal(datasetPaths(root).journal).read())) references.pinIds.add(id);
+      const journal = await new Journal(datasetPaths(root).journal).read();
+      for (const id of inFlightPinIds(journal)) {
+        references.hold(id, () => `an operation that "${root}" has not finished`);
+      }
     }
   }
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
+import { abandonLines } from "../../cli/abandon.ts";
+import type { JsonObject } from "../../engine/model/json.ts";
 import { ConfigError, TetherError, VcsError } from "../../engine/model/errors.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { tempDataset } from "../helpers/dataset.ts";
@@ -54,6 +56,49 @@ onBoth("[commands 5.21] --gc releases at once; the last commit goes to the one b
   assert.equal(await t.id("here"), first);
   assert.deepEqual(report.bookmarksMoved, { main: first });
   assert.ok((await t.with(async (ds) => await ds.verify({ allHistory: true }))).ok);
+});
+
+onBoth("[commands 5.21] pins that were new with a commit and stay are named, with what holds each", async (t, test) => {
+  await t.addMemory("a", "b", "c");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  const written = async (key: string) => {
+    t.write(key);
+    const { vcsCommit, pinned } = await t.with((ds) => ds.commit({ message: key }));
+    return { commit: vcsCommit ?? "", pin: pinned[key] ?? "" };
+  };
+  const a = await written("a");
+  await written("b");
+  await test.step("by the commits after it", async () => {
+    const report = await t.with((ds) => ds.abandon([a.commit]));
+    assert.deepEqual(Object.keys(report.held), [a.pin]);
+    const holder = report.held[a.pin] ?? "";
+    // Under jj the working copy is a commit as well.
+    const now = t.kind === "git" ? (await t.id("here")).slice(0, 12) : "[0-9a-f]{12}";
+    assert.match(holder, new RegExp(`^"a" as ${now} has it$`));
+    assert.deepEqual((report.toJSON() as { held: unknown }).held, report.held);
+    assert.ok(report.gcPlan.isEmpty);
+    assert.deepEqual(abandonLines(report).slice(-2).map((line) => line.text), [
+      `  ${a.pin} stays: named by ${holder}`,
+      "nothing was freed",
+    ]);
+  });
+  await test.step("by nothing: then they are freed", async () => {
+    const c = await written("c");
+    const report = await t.with((ds) => ds.abandon([c.commit]));
+    assert.deepEqual(report.held, {});
+    assert.deepEqual(report.gcPlan.actions.map((action) => action.target), [c.pin]);
+  });
+  await test.step("by an operation that did not finish", async () => {
+    const c = await written("c");
+    const plan: JsonObject = {
+      format: 3,
+      command: "commit",
+      actions: [{ op: "pin", params: { pin_id: c.pin.slice(7) } }],
+    };
+    await t.inside((ctx) => ctx.journal.start({ command: "commit", plan }));
+    const report = await t.with((ds) => ds.abandon([c.commit]));
+    assert.deepEqual(report.held, { [c.pin]: `an operation that "${t.root}" has not finished` });
+  });
 });
 
 onBoth("[commands 5.21] what the commit changed beside the dataset goes, what came later stays", async (t) => {
