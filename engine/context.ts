@@ -17,6 +17,7 @@ import {
   datasetPaths,
   ensureGitignore,
   findRoot,
+  ignoreCommand,
   refuseLinks,
   usableCache,
 } from "./files/layout.ts";
@@ -293,11 +294,17 @@ export async function refuseTracked(paths: DatasetPaths, vcs: VcsAdapter): Promi
   const names = present.map((p) => `${rel === "." ? "" : rel + "/"}.tether/${p.split("/").at(-1)}`);
   const tracked = await vcs.tracked(names);
   if (tracked.length === 0) return;
-  const untrack = vcs.kind === "git" ? "git rm --cached --" : "jj file untrack --";
+  const at = shellQuote(vcs.location.root);
+  const untrack = vcs.kind === "git"
+    ? `git -C ${at} rm -f --cached -- ${tracked.map(shellQuote).join(" ")}`
+    : `jj -R ${at} file untrack -- ${tracked.map((t) => shellQuote(`root:${JSON.stringify(t)}`)).join(" ")}`;
+  // What is not ignored would be tracked again by the next commit; jj refuses to stop tracking it.
+  const ignore = await ignoreCommand(paths.root);
   throw new ConfigError(
-    `Cannot open the dataset: ${vcs.kind} tracks ${tracked.map((t) => `"${t}"`).join(", ")}, ` +
-      "which belong to one checkout: a tracked copy brings somebody else's credentials, branches or history",
-    { code: "tracked-file", hints: [`${untrack} ${tracked.map(shellQuote).join(" ")}`], details: { tracked } },
+    `Cannot open the dataset: ${vcs.kind} tracks ${tracked.map((t) => `"${t}"`).join(", ")}, which ${
+      tracked.length === 1 ? "belongs" : "belong"
+    } to one checkout: a tracked copy brings somebody else's credentials, branches or history`,
+    { code: "tracked-file", hints: ignore === undefined ? [untrack] : [ignore, untrack], details: { tracked } },
   );
 }
 

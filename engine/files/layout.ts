@@ -7,6 +7,7 @@
 import { basename, dirname, join } from "node:path";
 import { ConfigError } from "../model/errors.ts";
 import { isInside } from "../io/paths.ts";
+import { shellQuote } from "../io/shell.ts";
 import { isReadOnly, isTemporary, readText, removeIfThere, writeAtomic } from "./atomic.ts";
 
 /** Absolute paths of a dataset's files. */
@@ -157,16 +158,25 @@ export async function ensureGitattributes(root: string, mode: "create" | "comple
   return await ensureLines(root, datasetPaths(root).gitattributes, ["* -text"], mode);
 }
 
+/** Returns the shell command that adds what `.tether/.gitignore` lacks; `undefined` if it lacks nothing. */
+export async function ignoreCommand(root: string): Promise<string | undefined> {
+  const path = datasetPaths(root).gitignore;
+  const text = await readLines(path);
+  const missing = missingLines(text, IGNORED);
+  if (missing.length === 0) return undefined;
+  // An empty line ends a last one that has no end.
+  return `printf '%s\\n' ${text === undefined ? "" : "'' "}${missing.join(" ")} >> ${shellQuote(path)}`;
+}
+
 async function ensureLines(
   root: string,
   path: string,
   lines: readonly string[],
   mode: "create" | "complete",
 ): Promise<boolean> {
-  const text = await readText(path, { name: path, maxBytes: 1024 * 1024, noFollow: true });
+  const text = await readLines(path);
   if (text === undefined && mode === "complete") return false;
-  const present = new Set((text ?? "").split(/\r?\n/).map((line) => line.trimEnd()));
-  const missing = lines.filter((line) => !present.has(line));
+  const missing = missingLines(text, lines);
   if (missing.length === 0) return false;
   const kept = text === undefined || text === "" || text.endsWith("\n") ? text ?? "" : text + "\n";
   try {
@@ -176,6 +186,15 @@ async function ensureLines(
     throw error;
   }
   return true;
+}
+
+function readLines(path: string): Promise<string | undefined> {
+  return readText(path, { name: path, maxBytes: 1024 * 1024, noFollow: true });
+}
+
+function missingLines(text: string | undefined, lines: readonly string[]): string[] {
+  const present = new Set((text ?? "").split(/\r?\n/).map((line) => line.trimEnd()));
+  return lines.filter((line) => !present.has(line));
 }
 
 /** What {@link sweepTemporary} looks at. */

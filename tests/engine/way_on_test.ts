@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { MultiObjectError, VcsError } from "../../engine/model/errors.ts";
+import { ConfigError, MultiObjectError, VcsError } from "../../engine/model/errors.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
+import { typed } from "../helpers/typed.ts";
 
 /** Registers a versioned file beside the dataset, and makes it. */
 async function addFile(t: TempDataset<BothDataset["repo"]>, key: string): Promise<string> {
@@ -84,3 +85,35 @@ onBoth("[commands 5.10] a revision that there is not may be a bookmark still to 
   assert.equal((await refused("nope")).hints[0], "tether new -b nope");
   assert.ok(!(await refused("nope~1")).hints.some((hint) => hint.startsWith("tether")), "no name of a bookmark");
 });
+
+onBoth(
+  "[L40, formats 1] files of one checkout that became tracked are let go by what the refusal names",
+  async (t, test) => {
+    const track = async (): Promise<void> => {
+      if (t.kind === "git") await t.vcs(["add", "--all"]);
+      else await t.vcs(["status"]);
+    };
+    const ignore = join(t.root, ".tether/.gitignore");
+    const told = async (): Promise<readonly string[]> => {
+      const error = await t.with((ds) => ds.status()).then(() => assert.fail("it opened"), (e: unknown) => e);
+      assert.ok(error instanceof ConfigError && error.code === "tracked-file", String(error));
+      return error.hints;
+    };
+    await t.with((ds) => ds.commit({ message: "first" }));
+    for (
+      const [name, change] of [["gone", () => Deno.remove(ignore)], [
+        "cut",
+        () => Deno.writeTextFile(ignore, "/lock"),
+      ]] as const
+    ) {
+      await test.step(`the list of what is ignored is ${name}`, async () => {
+        await change();
+        await track();
+        for (const hint of await told()) await typed(hint, t.repo.outer);
+        await track();
+        await t.with((ds) => ds.status());
+        assert.match(await Deno.readTextFile(join(t.root, ".tether/workspace.toml")), /workspace_id/);
+      });
+    }
+  },
+);

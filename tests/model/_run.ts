@@ -17,6 +17,7 @@ import { look, readText, type Sight, workspaceOf } from "./_sight.ts";
 import type { Refs } from "./_stores.ts";
 import { COMMANDS, type Saved } from "./_tether.ts";
 import { brokenUndo, type Done, operationsIn } from "./_undo.ts";
+import { typed } from "../helpers/typed.ts";
 import { DEEDS } from "./_user.ts";
 import { type Clone, inDataset, makeWorld, placesOf, type System, type World, type WorldOptions } from "./_world.ts";
 
@@ -164,12 +165,21 @@ async function refsOf(world: World): Promise<Map<string, Refs>> {
 async function stillReads(root: string, judge: (dataset: Dataset) => string[] = () => []): Promise<string[]> {
   // The user may have gone to where there is no dataset yet.
   if (await readText(join(root, "tether.toml")) === "") return [];
-  return await inDataset(root, async (ds) => {
-    await ds.status();
-    await ds.verify();
-    await ds.ops();
-    return judge(ds);
-  });
+  const read = () =>
+    inDataset(root, async (ds) => {
+      await ds.status();
+      await ds.verify();
+      await ds.ops();
+      return judge(ds);
+    });
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof TetherError) || error.code !== "tracked-file") throw error;
+    // jj takes in what its user stopped ignoring; what the refusal names ends that.
+    for (const hint of error.hints) await typed(hint, root);
+    return await read();
+  }
 }
 
 /** What a command that worked must have brought about. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TempRepo, tempRepo } from "../helpers/repo.ts";
+import { typed } from "../helpers/typed.ts";
 import { detectVcs } from "../../vcs/detect.ts";
 import { bringsEveryBranch } from "../../vcs/_git_clone.ts";
 import type { Completeness } from "../../vcs/adapter.ts";
@@ -21,10 +22,7 @@ async function completenessOf(folder: string): Promise<Completeness> {
 /** Runs the hints as a user would, one by one. */
 async function follow(completeness: Completeness, cwd: string): Promise<void> {
   assert.equal(completeness.complete, false);
-  for (const hint of completeness.complete ? [] : completeness.hints) {
-    const { success, stderr } = await new Deno.Command("sh", { args: ["-c", hint], cwd }).output();
-    assert.ok(success, `${hint}: ${new TextDecoder().decode(stderr)}`);
-  }
+  for (const hint of completeness.complete ? [] : completeness.hints) await typed(hint, cwd);
 }
 
 Deno.test("completeness() sees what cuts history short, and its hints complete the clone [L03]", async (t) => {
