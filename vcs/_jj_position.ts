@@ -25,12 +25,16 @@ export function commitUnder({ parents }: WorkingCopy): string | null {
 
 /** Returns the position of a working copy. */
 export function positionOf(workingCopy: WorkingCopy, blocked: Blocked | undefined): Position {
-  const { id, changeId, empty } = workingCopy;
+  const { id, changeId, empty, parents } = workingCopy;
+  // Of a merge's parents only this says later which one a bookmark was at.
+  const heads = parents.length > 1
+    ? { heads: Object.fromEntries(parents.flatMap((p) => p.bookmarks.map((name) => [name, p.id]))) }
+    : {};
   const commit = commitUnder(workingCopy);
   return {
     commit,
     bookmarks: bookmarksHere(workingCopy),
-    record: { kind: "jj", id: changeId, commit: id, parent: commit, empty },
+    record: { kind: "jj", id: changeId, commit: id, parent: commit, empty, ...heads },
     ...(blocked ? { blocked } : {}),
   };
 }

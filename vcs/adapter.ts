@@ -215,8 +215,11 @@ export interface VcsAdapter extends AsyncDisposable {
    * @throws {VcsError} if the working copy is not on the bookmark, a hook refused, a path is ignored, or nothing changed.
    */
   commit(request: CommitRequest): Promise<string>;
-  /** Takes back the commit under the working copy: its changes become edits again, and nothing of `paths` stays staged. */
-  uncommit(commit: string, paths: readonly string[]): Promise<void>;
+  /**
+   * Takes back the commit under the working copy: its changes become edits again, and nothing of `paths` stays staged.
+   * `before` is the record of the position it was made at: it says where the bookmarks of a merge go back to.
+   */
+  uncommit(commit: string, paths: readonly string[], before?: JsonObject): Promise<void>;
   /** Puts the working copy on an existing bookmark. */
   switchTo(bookmark: string): Promise<void>;
   /** Puts the working copy at a commit that no bookmark names; git parks on `tether/<sha12>`. */

@@ -9,7 +9,7 @@
 
 import { relative } from "node:path";
 import { shellQuote } from "../engine/io/shell.ts";
-import type { JsonObject } from "../engine/model/json.ts";
+import { isJsonObject, type JsonObject } from "../engine/model/json.ts";
 import { VcsError } from "../engine/model/errors.ts";
 import { branchProblem } from "./_git_branches.ts";
 import { readCompleteness } from "./_git_clone.ts";
@@ -211,11 +211,16 @@ class JjAdapter implements VcsAdapter {
 
   async dirty(paths: readonly string[]): Promise<readonly string[]> {
     const workingCopy = await (await this.#now()).workingCopy();
-    const base = commitUnder(workingCopy);
-    const request = { root: this.location.root, paths, base, workingCopy: workingCopy.id };
-    const { changed, removed } = await dirtyFiles(this.#trees, this.#git, request);
-    const leftOut = new Set(await this.leftOut(removed));
-    return [...changed, ...removed.filter((path) => !leftOut.has(path))];
+    const dirty = new Set<string>();
+    // What a merge takes from either side is recorded by no commit yet.
+    const bases = workingCopy.parents.length > 1 ? workingCopy.parents.map((p) => p.id) : [commitUnder(workingCopy)];
+    for (const base of bases) {
+      const request = { root: this.location.root, paths, base, workingCopy: workingCopy.id };
+      const { changed, removed } = await dirtyFiles(this.#trees, this.#git, request);
+      const leftOut = new Set(await this.leftOut(removed));
+      for (const path of [...changed, ...removed.filter((p) => !leftOut.has(p))]) dirty.add(path);
+    }
+    return [...dirty];
   }
 
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
@@ -247,7 +252,7 @@ class JjAdapter implements VcsAdapter {
     return await this.#write((writer) => commitPaths(writer, request));
   }
 
-  async uncommit(commit: string, _paths: readonly string[]): Promise<void> {
+  async uncommit(commit: string, _paths: readonly string[], before: JsonObject = {}): Promise<void> {
     const view = await this.#newest();
     const workingCopy = await view.workingCopy();
     const above = await readBuiltOn(view, commit);
@@ -258,6 +263,17 @@ class JjAdapter implements VcsAdapter {
         }`,
         { code: "built-on", hints: [`jj revert -r ${commit.slice(0, 12)} --onto @-`], details: { commits: above } },
       );
+    }
+    const [info] = await this.commitInfos([commit]);
+    const parents = info?.parents ?? [];
+    if (parents.length > 1) {
+      // jj would leave the bookmarks of a merge at every parent of it.
+      const heads = isJsonObject(before["heads"]) ? before["heads"] : {};
+      for (const { name, targets, remote } of await view.bookmarks()) {
+        if (remote !== "" || targets.length !== 1 || targets[0] !== commit) continue;
+        const head = parents.find((id) => id === heads[name]) ?? parents[0] ?? commit;
+        await this.#write((writer) => setBookmark(writer, name, head));
+      }
     }
     await this.#write((writer) => uncommit(writer, commit, workingCopy));
     // jj leaves the bookmarks of a first commit at its root, which git cannot name.

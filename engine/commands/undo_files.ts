@@ -33,7 +33,8 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
     );
   }
   const paths = await commitPaths(ctx, { objects: [...ctx.objects.values()] });
-  await ctx.vcs.uncommit(commit, paths);
+  const before = target.entry.pre["vcs"];
+  await ctx.vcs.uncommit(commit, paths, isJsonObject(before) ? before : {});
   await ctx.env.boundary?.("uncommit");
   await ctx.refresh();
   outcome.restored.push(`commit ${commit.slice(0, 12)} is taken back; its manifests are edits now, its pins stay`);

@@ -423,3 +423,48 @@ test("[architecture] commit and gc start at most six children, whatever the hist
     assert.ok(started.length <= 8, started.join(", "));
   });
 });
+
+for (const order of [["x", "y"], ["y", "x"]] as const) {
+  test(`[commands 4] a merge of ${order.join(" and ")} is committed whatever its manifests take, and undone to where the bookmark was`, async (step) => {
+    /** On x at a merge with y; both have a commit of their own. */
+    async function merged(keys: { readonly x: string; readonly y: string }): Promise<{ t: JjDataset; head: string }> {
+      const t = await tempJjDataset();
+      await t.addMemory("a", "b");
+      await t.with((ds) => ds.commit({ message: "first" }));
+      for (const name of ["y", "x"] as const) {
+        const made = await t.with((ds) => ds.new({ bookmark: name, rev: "main", eager: true }));
+        t.write(keys[name], made.workingRefs[keys[name]]);
+        await t.with((ds) => ds.commit({ message: `on ${name}` }));
+      }
+      const head = await t.repo.id("x");
+      await t.repo.jj(["new", ...order]);
+      return { t, head };
+    }
+    const takes: Readonly<Record<string, (t: JjDataset) => Promise<unknown>>> = {
+      "one manifest of each side": () => Promise.resolve(),
+      "everything of x": (t) => t.repo.jj(["restore", "--from=x", "."]),
+      "everything of y": (t) => t.repo.jj(["restore", "--from=y", "."]),
+    };
+    for (const [take, resolve] of Object.entries(takes)) {
+      // A bookmark at the second parent of a change with edits is not underfoot (formats 13.2).
+      if (order[0] === "y" && take !== "one manifest of each side") continue;
+      await step.step(take, async () => {
+        const { t, head } = await merged({ x: "a", y: "b" });
+        await using _ = t;
+        await resolve(t);
+        await t.with((ds) => ds.new({ discard: true }));
+        const { vcsCommit } = await t.with((ds) => ds.commit({ message: "merge" }));
+        assert.equal(await t.repo.id("x"), vcsCommit);
+        assert.equal(
+          (await t.repo.jj(["log", "--no-graph", "-r", "x-", "-T", 'commit_id ++ "\\n"'])).split("\n").length,
+          2,
+        );
+        await t.with((ds) => ds.undo());
+        assert.equal(await t.repo.id("x"), head, "the bookmark is where it was");
+        await t.with((ds) => ds.gc({ dryRun: false }));
+        const again = await t.with((ds) => ds.commit({ message: "merge again" }));
+        assert.equal(await t.repo.id("x"), again.vcsCommit);
+      });
+    }
+  });
+}
