@@ -99,9 +99,11 @@ async function requireClean(git: Git): Promise<void> {
   ];
   const [first = ""] = (await git.run(args, { doing: "find the changed files" })).text().split("\0");
   if (first === "") return;
-  throw new VcsError(`Cannot abandon commits: the working tree has changes, such as in "${first.slice(3)}"`, {
+  const path = first.slice(3);
+  const own = /(^|\/)(\.tether\/|tether\.toml$)/.test(path);
+  throw new VcsError(`Cannot abandon commits: the working tree has changes, such as in "${path}"`, {
     code: "dirty",
-    hints: ["git stash", "tether commit -m MESSAGE"],
+    hints: ["git stash", own ? "tether commit -m MESSAGE" : "git commit --all"],
   });
 }
 

@@ -114,6 +114,7 @@ const CODES: readonly (readonly [RegExp, string])[] = [
 const WAYS_OUT: readonly (readonly [RegExp, readonly string[]])[] = [
   // Its folder stays when jj forgets a workspace.
   [/doesn't have a working-copy commit/, ["jj workspace list", "jj workspace add --revision=BOOKMARK FOLDER"]],
+  [/is immutable/, ["jj config get 'revset-aliases.\"immutable_heads()\"'"]],
 ];
 
 /** Returns the error of a jj that ended badly. Commands that its hints name are the ways out. */

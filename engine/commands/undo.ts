@@ -5,7 +5,7 @@
  */
 
 import type { Context } from "../context.ts";
-import type { OpEntry } from "../files/journal.ts";
+import { type OpEntry, planContext } from "../files/journal.ts";
 import { parseWorkspace } from "../files/workspace.ts";
 import { renderState, TetherError } from "../model/errors.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
@@ -58,7 +58,7 @@ export function undo(ctx: Context, options: UndoOptions = {}): Promise<UndoRepor
   return withLocks(ctx, { command: "undo", repository: true, ...pickSignal(options) }, async () => {
     const entries = await ctx.journal.read();
     const entry = choose(entries, options.op);
-    requireUndoable(ctx, entry, entries);
+    await requireUndoable(ctx, entry, entries);
     const target = targetOf(ctx, entries, entry, options);
     options.signal?.throwIfAborted();
     const pre: JsonObject = { workspace: await ctx.workspaceFile.text(), target: entry.id };
@@ -152,6 +152,18 @@ function leftNothing({ command, result }: OpEntry): string | undefined {
   return "nothing landed";
 }
 
+/**
+ * Tells of an abandon or a drop that version control refused: its own undo would take back something else. Asked of version
+ * control, since a run that failed may have got that far.
+ */
+async function tookNoCommit(ctx: Context, { command, result, pre, plan }: OpEntry): Promise<string | undefined> {
+  if (typeof result["failed"] !== "string" || (command !== "abandon" && command !== "drop")) return undefined;
+  const named = pre["commits"] ?? planContext(plan)["commits"];
+  const commits = Array.isArray(named) ? named.map(String) : [];
+  if (commits.length === 0 || (await ctx.vcs.vanished(commits)).length > 0) return undefined;
+  return "it failed, and every commit is still there";
+}
+
 /** The command that takes back what came before an operation of which nothing is left. Nobody asked for that one, so it is not done. */
 function before(entries: readonly OpEntry[], entry: OpEntry): string[] {
   const last = entries.slice(0, entries.indexOf(entry)).findLast((e) => stands(e) && leftNothing(e) === undefined);
@@ -180,7 +192,7 @@ const REFUSED: Readonly<Record<string, readonly [why: string, ...hints: string[]
   undo: ["it is an undo itself", "Run the command of that operation again"],
 };
 
-function requireUndoable(ctx: Context, entry: OpEntry, entries: readonly OpEntry[]): void {
+async function requireUndoable(ctx: Context, entry: OpEntry, entries: readonly OpEntry[]): Promise<void> {
   if (entry.status === "started") {
     throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): it never finished`, {
       code: "incomplete",
@@ -190,7 +202,7 @@ function requireUndoable(ctx: Context, entry: OpEntry, entries: readonly OpEntry
   if (entry.parent !== null) {
     throw new TetherError(`Cannot undo "${entry.id}": it is a step of "${entry.parent}"`, { code: "not-undoable" });
   }
-  const nothing = leftNothing(entry);
+  const nothing = leftNothing(entry) ?? await tookNoCommit(ctx, entry);
   if (nothing !== undefined) {
     throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${nothing}`, {
       code: "not-undoable",

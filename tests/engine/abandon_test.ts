@@ -3,7 +3,7 @@ import { namedStore } from "../../backends/memory/store.ts";
 import { abandonLines } from "../../cli/abandon.ts";
 import type { JsonObject } from "../../engine/model/json.ts";
 import { ConfigError, TetherError, VcsError } from "../../engine/model/errors.ts";
-import { type BothDataset, onBoth } from "../helpers/both.ts";
+import { type BothDataset, gitDataset, onBoth } from "../helpers/both.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
 /** Three dataset commits on `main`, each with a state of `a` of its own; their ids, oldest first. */
@@ -217,4 +217,33 @@ Deno.test("[formats 19.4] git: a conflict beside the dataset, a merge or another
   });
   assert.equal(await git("rev-parse", "HEAD"), head);
   assert.equal(await git("status", "--porcelain"), "");
+});
+
+Deno.test("[L18, commands 6] git: what is in the way of abandon is named with a command that helps", async (test) => {
+  const hintsOf = async (t: BothDataset, rev: string): Promise<readonly string[]> => {
+    const error = await t.with((ds) => ds.abandon([rev])).then(() => undefined, (e) => e);
+    assert.ok(error instanceof TetherError, "refused");
+    return error.hints;
+  };
+  await test.step("a bisect", async () => {
+    await using t = await gitDataset();
+    const [, second = ""] = await threeStates(t);
+    await t.vcs(["bisect", "start", "HEAD", "HEAD~1"]);
+    assert.deepEqual(await hintsOf(t, second), ["git bisect reset"]);
+    await t.vcs(["bisect", "reset"]);
+    assert.deepEqual((await t.with((ds) => ds.abandon([second]))).abandoned, [second]);
+  });
+  for (const [path, hint] of [["notes", "git commit --all"], [".tether/objects/a.toml", "tether commit -m MESSAGE"]]) {
+    await test.step(`edits of ${path}`, async () => {
+      await using t = await gitDataset();
+      const [, second = ""] = await threeStates(t);
+      await t.commitFiles("notes", { notes: "1" });
+      if (path === "notes") await Deno.writeTextFile(`${t.root}/notes`, "2");
+      else await t.with((ds) => ds.setPolicy(["a"], { file: "versioned" }));
+      assert.deepEqual(await hintsOf(t, second), ["git stash", hint]);
+      if (path === "notes") await t.vcs(["commit", "--quiet", "--all", "--message=edits"]);
+      else await t.with((ds) => ds.commit({ message: "edits" }));
+      assert.deepEqual((await t.with((ds) => ds.abandon([second]))).abandoned, [second]);
+    });
+  }
 });

@@ -468,3 +468,49 @@ for (const order of [["x", "y"], ["y", "x"]] as const) {
     }
   });
 }
+
+test("[commands 5.16] undo never advises to take back another operation of jj than the one that failed", async (step) => {
+  const attempts = {
+    abandon: (t: JjDataset) => t.with((ds) => ds.abandon(["x"])),
+    drop: (t: JjDataset) => t.with((ds) => ds.drop("x", { dryRun: false })),
+  };
+  for (const [command, attempt] of Object.entries(attempts)) {
+    await step.step(`${command} of a commit that is immutable`, async () => {
+      await using t = await committed();
+      const made = await t.with((ds) => ds.new({ bookmark: "x", eager: true }));
+      t.write("a", made.workingRefs["a"]);
+      const { vcsCommit } = await t.with((ds) => ds.commit({ message: "on x" }));
+      await t.repo.jj(["config", "set", "--repo", 'revset-aliases."immutable_heads()"', 'bookmarks(exact:"x")']);
+      await assert.rejects(attempt(t), (error: unknown) => {
+        assert.ok(error instanceof VcsError);
+        assert.deepEqual([error.code, error.hints[0]?.slice(0, 13)], ["immutable-commit", "jj config get"]);
+        return true;
+      });
+      assert.equal(await t.repo.id("x"), vcsCommit);
+      await assert.rejects(t.with((ds) => ds.undo()), (error: unknown) => {
+        assert.ok(error instanceof TetherError);
+        assert.match(error.message, /it failed, and every commit is still there/);
+        assert.deepEqual(error.hints.filter((hint) => !hint.startsWith("tether undo ")), []);
+        return true;
+      });
+    });
+  }
+  await step.step("abandon in a stale working copy is refused before anything is journaled", async () => {
+    await using t = await committed();
+    await t.with((ds) => ds.new({ bookmark: "x" }));
+    await t.repo.write("README", "1");
+    await t.repo.jj(["commit", "-m", "notes"]);
+    const other = `${t.repo.outer}/other`;
+    await t.repo.jj(["workspace", "add", other, "-r", "@-"]);
+    await t.repo.jj(["edit", "@-"], { cwd: other });
+    await Deno.writeTextFile(`${other}/README`, "2");
+    await t.repo.jj(["status"], { cwd: other });
+    const before = await t.with((ds) => ds.ops());
+    await assert.rejects(t.with((ds) => ds.abandon(["main"])), (error: unknown) => {
+      assert.ok(error instanceof StaleWorkingCopyError);
+      assert.deepEqual(error.hints, ["jj workspace update-stale"]);
+      return true;
+    });
+    assert.deepEqual(await t.with((ds) => ds.ops()), before);
+  });
+});

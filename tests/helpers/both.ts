@@ -44,7 +44,8 @@ export function onBoth(name: string, fn: (t: BothDataset, test: Deno.TestContext
   });
 }
 
-async function gitDataset(): Promise<BothDataset> {
+/** Makes a dataset in a git repository. */
+export async function gitDataset(): Promise<BothDataset> {
   const t = await tempDataset();
   const { repo } = t;
   return {
