@@ -11,10 +11,40 @@ async function killed(s: Scene, call: Call, boundary: string, at = s.root): Prom
 }
 
 /** Runs a call to its end, and returns the boundaries it passed. */
-async function passed(s: Scene, call: Call): Promise<string[]> {
-  const { code, stdout, stderr } = await endOf(victim(s.root, call));
+async function passed(s: Scene, call: Call, at = s.root): Promise<string[]> {
+  const { code, stdout, stderr } = await endOf(victim(at, call));
   assert.equal(code, 0, stderr);
   return stdout.split("\n").filter((line) => line !== "");
+}
+
+/** A call, and every boundary it is known to pass. */
+interface Killable {
+  readonly call: Call;
+  readonly boundaries: readonly string[];
+  /** The checkout it runs in. @default {the scene's} */
+  readonly at?: string;
+  /** What the steps are called after. */
+  readonly where?: string;
+}
+
+/** Kills a call at each of its boundaries, each time from what the scene remembers, and has `after` go on from there. */
+async function killedAtEach(
+  s: Scene,
+  t: Deno.TestContext,
+  { call, boundaries, at = s.root, where = "here" }: Killable,
+  after: (boundary: string) => Promise<void>,
+): Promise<void> {
+  await t.step(`${where}: the boundaries are the ones this test knows`, async () => {
+    await s.rewind();
+    assert.deepEqual(await passed(s, call, at), boundaries);
+  });
+  for (const boundary of boundaries) {
+    await t.step(`${where}: killed at "${boundary}"`, async () => {
+      await s.rewind();
+      await killed(s, call, boundary, at);
+      await after(boundary);
+    });
+  }
 }
 
 async function assertNothingOpen(s: Scene): Promise<void> {
@@ -43,31 +73,24 @@ onBothScenes("[L37] upgrade killed at any boundary: the same command makes its o
   await s.remember();
   const call: Call = { command: "upgrade" };
   const boundaries = ["journal", "renamed raw.plate", "manifests", "version", "vcs-commit", "done"];
-  await t.step("the boundaries are the ones this test knows", async () => {
-    assert.deepEqual(await passed(s, call), boundaries);
-  });
-  for (const boundary of boundaries) {
-    await t.step(`killed at "${boundary}"`, async () => {
-      await s.rewind();
-      await killed(s, call, boundary);
-      await using ds = await Dataset.open(s.root, { allowOlder: true });
-      assert.match(
-        (await ds.status()).warnings.join(),
-        /^upgrade .* was interrupted .*: "tether upgrade" finishes it$/,
-      );
-      await ds.upgrade();
-      assert.equal(await s.subject(), "tether upgrade: v4 -> v5");
-      await assertNothingOpen(s);
-      await s.with(async (now) => {
-        assert.deepEqual((await now.status({ snapshot: true })).objects.map((o) => [o.key, o.state]), [
-          ["plate", "clean"],
-          ["raw.plate", "clean"],
-        ]);
-        assert.deepEqual(await now.vcs.dirty(["tether.toml", ".tether"]), [], "something is not committed");
-        assert.equal((await now.upgrade()).vcsCommit, null);
-      });
+  await killedAtEach(s, t, { call, boundaries }, async () => {
+    await using ds = await Dataset.open(s.root, { allowOlder: true });
+    assert.match(
+      (await ds.status()).warnings.join(),
+      /^upgrade .* was interrupted .*: "tether upgrade" finishes it$/,
+    );
+    await ds.upgrade();
+    assert.equal(await s.subject(), "tether upgrade: v4 -> v5");
+    await assertNothingOpen(s);
+    await s.with(async (now) => {
+      assert.deepEqual((await now.status({ snapshot: true })).objects.map((o) => [o.key, o.state]), [
+        ["plate", "clean"],
+        ["raw.plate", "clean"],
+      ]);
+      assert.deepEqual(await now.vcs.dirty(["tether.toml", ".tether"]), [], "something is not committed");
+      assert.equal((await now.upgrade()).vcsCommit, null);
     });
-  }
+  });
   await t.step("killed with edits of somebody else beside its own", async () => {
     await s.rewind();
     await killed(s, call, "version");
@@ -86,30 +109,23 @@ onBothScenes("[L37] forget-workspace killed at any boundary: the same command fi
   await s.remember();
   const call: Call = { command: "forget-workspace", id };
   const boundaries = ["journal", "forgotten", "files", "done"];
-  await t.step("the boundaries are the ones this test knows", async () => {
-    assert.deepEqual(await passed(s, call), boundaries);
-  });
-  for (const boundary of boundaries) {
-    await t.step(`killed at "${boundary}"`, async () => {
-      await s.rewind();
-      await killed(s, call, boundary);
-      await s.with(async (ds) => {
-        const { warnings } = await ds.status();
-        assert.match(
-          warnings.join(),
-          new RegExp(`was interrupted .*: "tether forget-workspace -- ${id}" finishes it$`),
-        );
-        assert.equal((await ds.forgetWorkspace(id.slice(0, 8))).workspace, id.slice(0, 8));
-        assert.deepEqual(await ds.bookmarkHolders("b"), []);
-        await assert.rejects(ds.forgetWorkspace(id), (e) => e instanceof ConfigError && e.code === "no-workspace");
-      });
-      for (const file of ["workspace.toml", "ops.jsonl"]) {
-        await assert.rejects(Deno.lstat(`${other}/.tether/${file}`), Deno.errors.NotFound);
-      }
-      assert.deepEqual(await s.refs(), refs, "branches belong to bookmarks");
-      await assertNothingOpen(s);
+  await killedAtEach(s, t, { call, boundaries }, async () => {
+    await s.with(async (ds) => {
+      const { warnings } = await ds.status();
+      assert.match(
+        warnings.join(),
+        new RegExp(`was interrupted .*: "tether forget-workspace -- ${id}" finishes it$`),
+      );
+      assert.equal((await ds.forgetWorkspace(id.slice(0, 8))).workspace, id.slice(0, 8));
+      assert.deepEqual(await ds.bookmarkHolders("b"), []);
+      await assert.rejects(ds.forgetWorkspace(id), (e) => e instanceof ConfigError && e.code === "no-workspace");
     });
-  }
+    for (const file of ["workspace.toml", "ops.jsonl"]) {
+      await assert.rejects(Deno.lstat(`${other}/.tether/${file}`), Deno.errors.NotFound);
+    }
+    assert.deepEqual(await s.refs(), refs, "branches belong to bookmarks");
+    await assertNothingOpen(s);
+  });
 });
 
 onBothScenes(
@@ -124,51 +140,42 @@ onBothScenes(
     await s.remember();
     const call: Call = { command: "forget-workspace" };
     // Its journal goes with it, so the entry is complete before anything is forgotten.
-    const boundaries = { journal: "open", done: "open", forgotten: "forgotten", files: "forgotten" };
+    const boundaries = ["journal", "done", "forgotten", "files"];
     for (const here of [linked, s.root]) {
       const where = here === linked ? "a second checkout" : "the first checkout";
-      await t.step(`${where}: the boundaries are the ones this test knows`, async () => {
-        await s.rewind();
-        const { code, stdout, stderr } = await endOf(victim(here, call));
-        assert.equal(code, 0, stderr);
-        assert.deepEqual(stdout.trim().split("\n"), Object.keys(boundaries));
+      const id = await s.with((ds) => Promise.resolve(ds.workspace.workspaceId), here);
+      await killedAtEach(s, t, { call, boundaries, at: here, where }, async (boundary) => {
+        const left = ["journal", "done"].includes(boundary) ? "open" : "forgotten";
+        // git keeps its main checkout, which goes on as a new one.
+        if (left === "open" || (s.system === "git" && here === s.root)) {
+          const { warnings } = await s.with((ds) => ds.status(), here);
+          const way = `: "tether forget-workspace -- ${id}" finishes it`;
+          assert.deepEqual(warnings.map((w) => w.endsWith(way)), left === "open" ? [true] : []);
+          await s.with((ds) => ds.forgetWorkspace(), here);
+        }
+        if (s.system === "jj") {
+          await assert.rejects(
+            s.with((ds) => ds.status(), here),
+            (e) => e instanceof TetherError && e.hints.some((hint) => hint.startsWith("jj workspace add ")),
+          );
+        }
+        const living = [here === linked ? s.root : linked];
+        if (here === linked) {
+          // What it worked on is free for another one.
+          const fresh = await s.repo.worktree("again");
+          await s.with((ds) => ds.new({ rev: "b" }), fresh);
+          living.push(fresh);
+        }
+        for (const there of living) {
+          await s.with(async (ds) => {
+            assert.deepEqual((await ds.status({ snapshot: true })).warnings, []);
+            const { entries } = await ds.verify({ allHistory: true, deep: true });
+            assert.deepEqual(entries.filter((e) => e.status !== "ok"), []);
+            assert.deepEqual((await ds.gc({ releaseForeign: true })).actions, []);
+          }, there);
+        }
+        assert.deepEqual(await s.refs(), refs);
       });
-      for (const [boundary, left] of Object.entries(boundaries)) {
-        await t.step(`${where}: killed at "${boundary}"`, async () => {
-          await s.rewind();
-          const id = await s.with((ds) => Promise.resolve(ds.workspace.workspaceId), here);
-          await killed(s, call, boundary, here);
-          // git keeps its main checkout, which goes on as a new one.
-          if (left === "open" || (s.system === "git" && here === s.root)) {
-            const { warnings } = await s.with((ds) => ds.status(), here);
-            const way = `: "tether forget-workspace -- ${id}" finishes it`;
-            assert.deepEqual(warnings.map((w) => w.endsWith(way)), left === "open" ? [true] : []);
-            await s.with((ds) => ds.forgetWorkspace(), here);
-          }
-          if (s.system === "jj") {
-            await assert.rejects(
-              s.with((ds) => ds.status(), here),
-              (e) => e instanceof TetherError && e.hints.some((hint) => hint.startsWith("jj workspace add ")),
-            );
-          }
-          const living = [here === linked ? s.root : linked];
-          if (here === linked) {
-            // What it worked on is free for another one.
-            const fresh = await s.repo.worktree("again");
-            await s.with((ds) => ds.new({ rev: "b" }), fresh);
-            living.push(fresh);
-          }
-          for (const there of living) {
-            await s.with(async (ds) => {
-              assert.deepEqual((await ds.status({ snapshot: true })).warnings, []);
-              const { entries } = await ds.verify({ allHistory: true, deep: true });
-              assert.deepEqual(entries.filter((e) => e.status !== "ok"), []);
-              assert.deepEqual((await ds.gc({ releaseForeign: true })).actions, []);
-            }, there);
-          }
-          assert.deepEqual(await s.refs(), refs);
-        });
-      }
     }
   },
 );
