@@ -6,10 +6,12 @@
 
 import type { Op } from "../backend.ts";
 import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
+import { parseWorkingRef } from "../../engine/model/names.ts";
+import { shellQuote } from "../../engine/io/shell.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { join } from "node:path";
 import type { Git, Setting } from "./_program.ts";
-import { shortName } from "./_refs.ts";
+import { readRefNames, shortName } from "./_refs.ts";
 import { KIND, type Repo } from "./_repo.ts";
 
 /** What HEAD stands on. */
@@ -66,6 +68,34 @@ export async function headBranch(git: Git, repo: Repo, op: Op = {}): Promise<str
   const result = await git.call(repo, args, { ...op, action: "read", answers: [0, 1] });
   const ref = result.text().trim();
   return result.code === 0 && ref.startsWith("refs/heads/") ? shortName(ref) : undefined;
+}
+
+/**
+ * Returns the base branch of a locator that names none: HEAD's, but never one that tether made. People write to that in
+ * the checkout, and their work would count as upstream's. Then it is the only other branch.
+ *
+ * @throws {BackendError} if several branches could be it, or HEAD is detached.
+ */
+export async function baseOfHead(git: Git, repo: Repo, op: Op = {}): Promise<string> {
+  const branch = await headBranch(git, repo, op);
+  if (branch === undefined) {
+    throw new BackendError(`Cannot tell the base branch of "${repo.path}": its HEAD is detached`, {
+      kind: KIND,
+      hints: ["Name the base branch as `ref` of the locator"],
+    });
+  }
+  if (parseWorkingRef(branch) === undefined) return branch;
+  const names = await readRefNames(git, repo, ["refs/heads/"], op);
+  const candidates = names.filter((name) => parseWorkingRef(name) === undefined);
+  const [only] = candidates;
+  if (only !== undefined && candidates.length === 1) return only;
+  throw new BackendError(
+    `Cannot tell the base branch of "${repo.path}": it is switched to "${branch}", which tether made to write on`,
+    {
+      kind: KIND,
+      hints: candidates.slice(0, 3).map((name) => `git -C ${shellQuote(repo.path)} switch ${shellQuote(name)}`),
+    },
+  );
 }
 
 /**

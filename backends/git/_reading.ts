@@ -6,8 +6,8 @@
 
 import type { Op, Pin, Source } from "../backend.ts";
 import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
-import { parsePinRef } from "../../engine/model/names.ts";
-import { readHead, resolveCommit } from "./_checkout.ts";
+import { parsePinRef, parseWorkingRef } from "../../engine/model/names.ts";
+import { baseOfHead, headBranch, readHead, resolveCommit } from "./_checkout.ts";
 import type { Git } from "./_program.ts";
 import { branchRef, isRefName, readRef, type Ref, tagRef } from "./_refs.ts";
 import { KIND, type Repo, shaOf } from "./_repo.ts";
@@ -21,13 +21,18 @@ export interface Named {
 /** Returns the commit at a working ref, or at the base without one. */
 export async function readCommit(git: Git, repo: Repo, ref: string | undefined, op: Op = {}): Promise<Named> {
   if (ref === undefined && repo.at !== undefined) return { sha: await resolveCommit(git, repo, repo.at, op) };
-  const name = ref ?? repo.ref;
+  const name = ref ?? repo.ref ?? await besideHead(git, repo, await headBranch(git, repo, op), op);
   if (name === undefined) return { sha: await resolveCommit(git, repo, "HEAD", op) };
   // A branch wins over a tag of the same name, which git itself would take.
   const branch = isRefName(name) ? await readRef(git, repo, branchRef(name), op) : undefined;
   if (branch) return { sha: branch.sha, branch };
   if (ref === undefined) return { sha: await resolveCommit(git, repo, name, op) };
   throw new StateGoneError(`Cannot read "${repo.path}": it has no branch "${ref}"`, { kind: KIND, details: { ref } });
+}
+
+/** Returns the base branch where HEAD is on one that tether made; `undefined` where HEAD itself is the base. */
+async function besideHead(git: Git, repo: Repo, head: string | undefined, op: Op): Promise<string | undefined> {
+  return head !== undefined && parseWorkingRef(head) !== undefined ? await baseOfHead(git, repo, op) : undefined;
 }
 
 /** As {@link readCommit}, and whether the commit's checkout holds uncommitted work. */
@@ -37,7 +42,10 @@ export async function readState(
   ref: string | undefined,
   op: Op = {},
 ): Promise<{ readonly sha: string; readonly dirty: boolean }> {
-  if (ref === undefined && repo.at === undefined && repo.ref === undefined) return await readHead(git, repo, op);
+  if (ref === undefined && repo.at === undefined && repo.ref === undefined) {
+    const head = await readHead(git, repo, op);
+    if (await besideHead(git, repo, head.branch, op) === undefined) return head;
+  }
   const { sha, branch } = await readCommit(git, repo, ref, op);
   return branch?.here === true ? await readHead(git, repo, op) : { sha, dirty: false };
 }

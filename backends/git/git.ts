@@ -34,8 +34,8 @@ import {
   StoreNotFoundError,
 } from "../../engine/model/errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
-import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
-import { headBranch } from "./_checkout.ts";
+import { parsePinRef, parseWorkingRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
+import { baseOfHead, headBranch } from "./_checkout.ts";
 import { createRepo, deleteRepo, readOwner, whatElse } from "./_create.ts";
 import { diffOf, historyOf } from "./_history.ts";
 import { fastForward, type Landing, merge } from "./_landing.ts";
@@ -81,13 +81,7 @@ export class GitBackend implements ObjectBackend {
   async baseBranch(locator: Locator, op: Op = {}): Promise<string> {
     const { ref } = parseLocator(locator, this.#settings);
     if (ref !== undefined) return ref;
-    const repo = await this.#open(locator, op);
-    const branch = await headBranch(this.#git, repo, op);
-    if (branch !== undefined) return branch;
-    throw new BackendError(`Cannot tell the base branch of "${repo.path}": its HEAD is detached`, {
-      kind: KIND,
-      hints: ["Name the base branch as `ref` of the locator"],
-    });
+    return await baseOfHead(this.#git, await this.#open(locator, op), op);
   }
 
   async validateLocator(locator: Locator, op: Op = {}): Promise<readonly string[]> {
@@ -225,7 +219,8 @@ export class GitBackend implements ObjectBackend {
   async deleteWorkingRef(locator: Locator, ref: string, op: Op = {}): Promise<void> {
     const repo = await this.#open(locator, op);
     const branch = await readRef(this.#git, repo, branchRef(ref), op);
-    if (!branch || ref === (repo.ref ?? await headBranch(this.#git, repo, op))) return;
+    const base = repo.ref ?? (parseWorkingRef(ref) ? undefined : await headBranch(this.#git, repo, op));
+    if (!branch || ref === base) return;
     checkFree(repo, branch, "delete");
     await this.#delete(repo, branch.name, op);
   }

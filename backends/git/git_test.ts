@@ -258,6 +258,45 @@ Deno.test("[backends 3.3] fork() leaves a branch alone that is checked out or st
   assert.deepEqual(await backend.fingerprint({ path }, "main"), second, "the base branch is never deleted");
 });
 
+Deno.test("[backends 3.3] a branch that tether made is never the base, also where it is checked out", async (t) => {
+  await using repo = await tempRepo({ files: { "a.txt": "a\n" } });
+  const backend = open();
+  const locator = { path: repo.path };
+  const base = await repo.git(["rev-parse", "HEAD"]);
+  await backend.fork(locator, { on: "state", state: { sha: base } }, REF);
+  await repo.git(["switch", "--quiet", REF]);
+  await Deno.writeTextFile(`${repo.path}/a.txt`, "b\n");
+  await repo.git(["commit", "--quiet", "--all", "-m", "work"]);
+  await Deno.writeTextFile(`${repo.path}/a.txt`, "c\n");
+  const work = await repo.git(["rev-parse", "HEAD"]);
+
+  await t.step("the only other branch is", async () => {
+    assert.equal(await backend.baseBranch(locator), "main");
+    assert.deepEqual(await backend.fingerprint(locator, undefined), { sha: base, dirty: false });
+    assert.deepEqual(await backend.fingerprint(locator, REF), { sha: work, dirty: true });
+    assert.deepEqual((await backend.history(locator, { limit: 9 })).map((e) => e.id), [base]);
+    assert.equal((await backend.promote(locator, { on: "ref", ref: REF }, { expected: { sha: base } }))["sha"], work);
+    assert.equal(await repo.git(["rev-parse", "main"]), work);
+  });
+
+  await t.step("it is not deleted under its checkout", async () => {
+    await fails(backend.deleteWorkingRef(locator, REF), "ref-conflict", /checked out in/);
+  });
+
+  await t.step("several could be it", async () => {
+    await repo.git(["branch", "other", base]);
+    const error = await fails(backend.fingerprint(locator, undefined), "library", /Cannot tell the base branch/);
+    assert.deepEqual(error.hints, ["main", "other"].map((b) => `git -C ${repo.path} switch ${b}`));
+    await fails(backend.baseBranch(locator), "library", /Cannot tell the base branch/);
+    assert.equal(await backend.baseBranch({ ...locator, ref: "other" }), "other");
+  });
+
+  await t.step("a branch that has no commit yet is HEAD's", async () => {
+    await repo.git(["checkout", "--quiet", "--orphan", "fresh"]);
+    assert.equal(await backend.baseBranch(locator), "fresh");
+  });
+});
+
 Deno.test("[backends 3.3] promote() brings a clean checkout along and refuses one with other work", async () => {
   await using repo = await tempRepo({ files: { a: "a", b: "b" } });
   const { path } = repo;
