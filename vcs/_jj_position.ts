@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { JsonObject } from "../engine/model/json.ts";
 import type { Blocked, Position } from "./adapter.ts";
 import { PARKING_PREFIX } from "./_git_refs.ts";
 import { readWorkspaceState, readWorkspaceTrees } from "./_jj_operations.ts";
@@ -27,7 +28,7 @@ export function commitUnder({ parents }: WorkingCopy): string | null {
 export function positionOf(workingCopy: WorkingCopy, blocked: Blocked | undefined): Position {
   const { id, changeId, empty, parents } = workingCopy;
   // Of a merge's parents only this says later which one a bookmark was at.
-  const heads = parents.length > 1
+  const heads: JsonObject = parents.length > 1
     ? { heads: Object.fromEntries(parents.flatMap((p) => p.bookmarks.map((name) => [name, p.id]))) }
     : {};
   const commit = commitUnder(workingCopy);
