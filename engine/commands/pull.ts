@@ -17,7 +17,7 @@ import { type CallOptions, withJson } from "../reports/report.ts";
 import type { CommitReport, PullReport } from "../reports/moving.ts";
 import { isForkable, type Standing, workingRefOf } from "../state.ts";
 import { applyPlanned } from "./commit.ts";
-import { commitPaths } from "./commit_paths.ts";
+import { commitPaths, listingOf } from "./commit_paths.ts";
 import { planRecording, requireOnBookmark } from "./commit_plan.ts";
 import type { Outcomes } from "./fan_out.ts";
 import { cacheStates, immutableDrift, pickSignal, readStates, standingOf, withoutFailed } from "./snapshot.ts";
@@ -105,8 +105,7 @@ async function refuseEdits(
 ): Promise<void> {
   const whole = !options.keys || options.keys.length === 0;
   const paths = await commitPaths(ctx, { objects: keys.map((k) => ctx.object(k)), ...(whole ? {} : { keys }) });
-  const { rel } = ctx.vcs.location;
-  const own = new Set([...options.written.keys()].map((k) => (rel === "." ? "" : `${rel}/`) + manifestPath(k)));
+  const own = await filesWritten(ctx, options.written);
   const dirty = (await ctx.vcs.dirty(paths)).filter((path) => !own.has(path));
   if (dirty.length === 0) return;
   throw new ConfigError(`Cannot pull over uncommitted edits of ${dirty.map((p) => `"${p}"`).join(", ")}`, {
@@ -114,6 +113,17 @@ async function refuseEdits(
     hints: ["tether commit -m MESSAGE", "tether undo"],
     details: { paths: dirty },
   });
+}
+
+/** Manifests and listings that interrupted operations wrote, by their paths from the VCS root. */
+async function filesWritten(ctx: Context, written: Taking["written"]): Promise<Set<string>> {
+  const { rel } = ctx.vcs.location;
+  const files: string[] = [];
+  for (const key of written.keys()) {
+    const listing = await listingOf(ctx, ctx.object(key));
+    files.push(manifestPath(key), ...listing === undefined ? [] : [`.tether/listings/${listing}`]);
+  }
+  return new Set(files.map((path) => rel === "." ? path : `${rel}/${path}`));
 }
 
 /** Which objects a pull reads: those with a branch here, and on the trunk everything else that was committed. */

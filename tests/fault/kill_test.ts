@@ -20,6 +20,13 @@ interface Case {
 }
 
 const CASES: Readonly<Record<string, Case>> = {
+  pull: {
+    call: { command: "pull" },
+    prepare: (s) => s.write(),
+    passes: ["journal", "pin code", "pin feat", "pin img", "manifests", "listings", "vcs-commit", "done"],
+    kills: ["listings"],
+    entry: "pull",
+  },
   add: {
     call: { command: "add", options: { key: "q", kind: "file", locator: { uri: "/nowhere" } } },
     passes: ["manifests", "edit"],
