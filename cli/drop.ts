@@ -5,7 +5,6 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
-import { ConfigError } from "../engine/model/errors.ts";
 import type { DropReport } from "../engine/reports/releasing.ts";
 import type { Context } from "./context.ts";
 import { gcLines } from "./gc.ts";
@@ -14,6 +13,7 @@ import { given, TEXT } from "./options.ts";
 import { showingParts } from "./partial.ts";
 import { onlyShows, requireAbout, runPlanned } from "./plans.ts";
 import { lines, short } from "./render.ts";
+import { missing } from "./usage.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -42,9 +42,7 @@ export function define(command: Command, context: Context): void {
     .option("--plan <file>", TEXT.plan)
     .addOption(new Option("--from-plan <file>", TEXT.fromPlan).conflicts(["plan", "to", "forcePrune", "deleteStores"]))
     .action(async (name, flags) => {
-      if (name === undefined && flags.fromPlan === undefined) {
-        throw new ConfigError("Cannot drop: no bookmark is named", { code: "flag", hints: ["tether drop BOOKMARK"] });
-      }
+      if (name === undefined && flags.fromPlan === undefined) missing(command, "bookmark");
       const dryRun = onlyShows(flags);
       const bookmark = name ?? "";
       await using dataset = await context.dataset();

@@ -11,6 +11,7 @@ import type { CommandHelp } from "./help.ts";
 import { given, TEXT } from "./options.ts";
 import { requireSame, runPlanned } from "./plans.ts";
 import { lines } from "./render.ts";
+import { missing } from "./usage.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -37,6 +38,7 @@ export function define(command: Command, context: Context): void {
     .option("--plan <file>", TEXT.plan)
     .addOption(new Option("--from-plan <file>", TEXT.fromPlan).conflicts(["dryRun", "plan", "from", "at", "discard"]))
     .action(async (keys, flags) => {
+      if (keys.length === 0 && flags.fromPlan === undefined) missing(command, "key");
       await using dataset = await context.dataset();
       const { from, at, discard } = flags;
       const options = { ...given({ from, at, discard }), ...context.call };

@@ -20,6 +20,11 @@ export function usageLines(error: CommanderError, command: Command): Line[] {
   ];
 }
 
+/** Ends a command that needs an argument unless a saved plan has its own. */
+export function missing(command: Pick<Command, "error">, argument: string): never {
+  return command.error(`error: missing required argument '${argument}'`, { code: "commander.missingArgument" });
+}
+
 /** Whether the command line was understood, and says two things at once. */
 export function isConflict(error: CommanderError): boolean {
   return error.code === "commander.conflictingOption";

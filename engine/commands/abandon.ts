@@ -10,7 +10,7 @@ import { seconds } from "../env.ts";
 import { collectReferences } from "../history/reference_set.ts";
 import { operands } from "../io/shell.ts";
 import { refForPin } from "../model/names.ts";
-import { ConfigError, messageOf, MultiObjectError, StaleWorkingCopyError, TetherError } from "../model/errors.ts";
+import { ConfigError, messageOf, MultiObjectError, TetherError } from "../model/errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { Plan } from "../plan/plan.ts";
@@ -18,6 +18,7 @@ import { actionsOf } from "../plan/preconditions.ts";
 import { type CallOptions, type Report, withJson } from "../reports/report.ts";
 import type { GcReport } from "../reports/releasing.ts";
 import { manifestsOf } from "../revision.ts";
+import { requireSettled } from "./commit_plan.ts";
 import { type Abandoned, abandonedJson, completeAbandoned, keptFiles } from "./abandon_begun.ts";
 import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
 import { planGc, refuseConflicts } from "./gc_plan.ts";
@@ -98,10 +99,7 @@ export function abandon(ctx: Context, revs: readonly string[], options: AbandonO
     if (options.gc) await requireWholeHistory(ctx, "release anything");
     const begun = (await completeAbandoned(ctx)).at(-1);
     if (begun) return await goOn(ctx, begun, { revs, options });
-    const { blocked } = await ctx.position();
-    if (blocked && !blocked.detachedOnly) {
-      throw new StaleWorkingCopyError(`Cannot abandon commits: ${blocked.reason}`, { hints: blocked.hints });
-    }
+    await requireSettled(ctx, "abandon commits");
     await refuseConflicts(ctx);
     const commits = await resolveAll(ctx, revs);
     const prepared = await ctx.vcs.prepareAbandon(commits, keptFiles(ctx));

@@ -79,6 +79,13 @@ export interface CommitPlanOptions extends CallOptions {
   readonly snapshot?: boolean;
 }
 
+/** Refuses while a rebase, a merge or a bisect is in progress, or the working copy is stale (L17, L18). Contacts no store. */
+export async function requireSettled(ctx: Context, doing: string): Promise<void> {
+  const { blocked } = await ctx.position();
+  if (!blocked || blocked.detachedOnly) return;
+  throw new StaleWorkingCopyError(`Cannot ${doing}: ${blocked.reason}`, { hints: blocked.hints });
+}
+
 /**
  * Refuses while the working copy is not where the workspace's bookmark is (Δ2, Δ3, L18). Contacts no store.
  *

@@ -15,6 +15,7 @@ import type { Plan } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { DropReport, GcReport } from "../reports/releasing.ts";
+import { requireSettled } from "./commit_plan.ts";
 import { type DropRequest, planDrop, remoteNotes, scopeOf } from "./drop_plan.ts";
 import { applyPlannedGc, requireWholeHistory } from "./gc.ts";
 import type { GcRequest } from "./gc_input.ts";
@@ -26,6 +27,7 @@ import { unfinished } from "./unfinished.ts";
 /** Plans and applies under one hold of the locks. */
 export function drop(ctx: Context, request: DropRequest & CallOptions): Promise<DropReport> {
   return withLocks(ctx, { command: "drop", repository: true, ...pickSignal(request) }, async () => {
+    await requireSettled(ctx, `drop "${request.bookmark}"`);
     await finishLeaving(ctx, request.bookmark);
     const plan = await planDrop(ctx, request);
     await checkPlan(ctx, plan, "drop");
@@ -105,6 +107,7 @@ export async function requireDroppable(ctx: Context, plan: Plan): Promise<Droppa
   await requireWholeHistory(ctx, "drop anything");
   await refuseConflicts(ctx);
   const bookmark = String(plan.context["bookmark"]);
+  await requireSettled(ctx, `drop "${bookmark}"`);
   const commits = (plan.context["commits"] as readonly string[]).map(String);
   const force = plan.context["force_prune"] === true;
   const loses = plan.context["loses"];

@@ -15,6 +15,7 @@ import { operands, shellQuote } from "../io/shell.ts";
 import { bookmarkHolders } from "../checkouts.ts";
 import { datasetRootAt } from "../history/dataset_at.ts";
 import { manifestsOf } from "../revision.ts";
+import { requireSettled } from "./commit_plan.ts";
 import { unfinished } from "./unfinished.ts";
 
 /**
@@ -120,11 +121,8 @@ export async function resolveTarget(ctx: Context, request: NewRequest): Promise<
   const here = await ctx.position();
   const { rev } = request;
   // Staying put during a rebase or merge would bind branches to a commit that is about to change, and git leaves none.
-  if (here.blocked && !here.blocked.detachedOnly) {
-    const what = request.bookmark ?? rev;
-    const doing = what === undefined ? "start here" : `go to "${what}"`;
-    throw new StaleWorkingCopyError(`Cannot ${doing}: ${here.blocked.reason}`, { hints: here.blocked.hints });
-  }
+  const what = request.bookmark ?? rev;
+  await requireSettled(ctx, what === undefined ? "start here" : `go to "${what}"`);
   const target = request.bookmark !== undefined
     ? await toNewBookmark(ctx, request.bookmark, rev)
     : rev !== undefined

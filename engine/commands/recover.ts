@@ -155,7 +155,8 @@ export async function recover(
   const datasets = together(found, ctx.config.datasetId);
   const pinned = datasets.some((d) => d.current && d.pins.length > 0);
   const foreign = datasets.filter((d) => !d.current);
-  const complete = errors.size === 0;
+  const unusable = scoped ? [] : ctx.broken;
+  const complete = errors.size === 0 && unusable.length === 0;
   const suggestedDatasetId = complete && !scoped && !pinned && foreign.length === 1
     ? foreign[0]?.datasetId ?? null
     : null;

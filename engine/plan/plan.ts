@@ -4,11 +4,11 @@
  * @module
  */
 
-import { operands, shellQuote } from "../io/shell.ts";
 import { ConfigError, messageOf, MultiObjectError, StalePlanError } from "../model/errors.ts";
 import { sha256 } from "../model/hash.ts";
 import { Float, type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { PLAN_VERSION } from "../version.ts";
+import { askAgain } from "./again.ts";
 
 /**
  * Commands that have plans.
@@ -402,20 +402,9 @@ function refusalHints(plan: Plan, refusals: readonly Action[]): string[] {
   return [
     ...new Set(named),
     ...(says("commit them") ? ["tether commit -m MESSAGE"] : []),
-    ...(says("--shared") ? [againWith(plan, "--shared")] : []),
-    ...(says("--discard") ? [againWith(plan, "--discard")] : []),
+    ...(says("--shared") ? [askAgain(plan, "--shared")] : []),
+    ...(says("--discard") ? [askAgain(plan, "--discard")] : []),
   ];
-}
-
-/** The same request with one more flag: without its operands the command would act on something else. */
-function againWith({ command, context, actions }: Plan, flag: string): string {
-  const valued = (name: string, value: Json | undefined): string[] =>
-    typeof value === "string" ? [`${name} ${shellQuote(value)}`] : [];
-  const { from_rev: from, at, rev, bookmark, create } = context;
-  const [named, values] = command === "restore"
-    ? [[...valued("--from", from), ...valued("--at", at)], [...new Set(actions.map((a) => a.key))]]
-    : [create === true ? valued("-b", bookmark) : [], typeof rev === "string" ? [rev] : []];
-  return ["tether", command, ...named, flag, operands(values)].filter((word) => word !== "").join(" ");
 }
 
 function malformed(reason: string): ConfigError {

@@ -12,6 +12,7 @@ import { messageOf, renderState, StalePlanError } from "../model/errors.ts";
 import { type Json, jsonEqual, type JsonObject } from "../model/json.ts";
 import { type Locator, manifestHash, type Pin, sameContent } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";
+import { planAgain } from "./again.ts";
 import type { Action, Plan, Precondition } from "./plan.ts";
 import { readHistory } from "../history/references.ts";
 import { manifestsAt } from "../revision.ts";
@@ -73,20 +74,18 @@ export async function checkPlan(ctx: Context, plan: Plan, command: string): Prom
   }
   requirePreconditions(plan);
   if (plan.digest() !== plan.recordedDigest) {
-    throw new StalePlanError("Cannot apply the plan: it was edited after it was made", planAgain(plan));
+    throw new StalePlanError("Cannot apply the plan: it was edited after it was made", {
+      hints: ["Make the plan again"],
+    });
   }
   for (const precondition of plan.preconditions) {
     const { holds, observed } = await check(ctx, precondition);
     if (holds) continue;
     throw new StalePlanError(precondition.detail.replaceAll("{observed}", () => observed), {
-      ...planAgain(plan),
+      hints: [planAgain(plan)],
       details: { precondition: precondition.kind, key: precondition.key, observed },
     });
   }
-}
-
-function planAgain(plan: Plan): { hints: string[] } {
-  return { hints: [`tether ${plan.command} --dry-run`] };
 }
 
 function requirePreconditions(plan: Plan): void {
@@ -108,7 +107,7 @@ function requirePreconditions(plan: Plan): void {
   if (missing.length === 0) return;
   throw new StalePlanError(
     `Cannot apply the plan: it lacks the precondition(s) ${missing.join(", ")}`,
-    planAgain(plan),
+    { hints: [planAgain(plan)] },
   );
 }
 

@@ -76,12 +76,12 @@ Deno.test("[commands 5.8, 5.16, 5.17, 5.19] pull, restore, undo and repair", asy
   await l.ok(["verify"]);
 });
 
-Deno.test("[commands 1.3] exit codes: what is refused ends with 1 and prints no result", async (t) => {
+Deno.test("[commands 1.3] exit codes: what is refused ends with 1 and prints no result, what is no command line with 2", async (t) => {
   await using l = await lab({ init: true });
   await onFeature(l);
   const cases: readonly (readonly [string[], number, RegExp])[] = [
     [["drop", "main"], 1, /it is the trunk/],
-    [["drop"], 1, /no bookmark is named/],
+    [["drop"], 2, /Missing required argument "bookmark"/],
     [["gc", "--from-plan", "plan.json", "--dry-run"], 1, /--dry-run together with --from-plan/],
     [["drop", "--from-plan", "plan.json", "--dry-run"], 1, /--dry-run together with --from-plan/],
     [["gc", "--force-prune"], 1, /--prune-bookmarks/],

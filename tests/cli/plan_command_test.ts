@@ -34,7 +34,7 @@ Deno.test("[commands 5.29] plan show prints a saved plan as it was printed then;
   const stale = await l.tether(["plan", "check", file]);
   assert.deepEqual([stale.code, stale.stdout], [1, ""]);
   assert.match(stale.stderr, /the manifests changed/);
-  assert.match(stale.stderr, /hint: .*tether commit --dry-run/);
+  assert.match(stale.stderr, /^hint: tether commit -m Load --dry-run$/m);
 });
 
 Deno.test("[commands 3.2] plan check refuses plans that were edited, come from elsewhere or are none", async (test) => {

@@ -259,3 +259,23 @@ Deno.test("[commands 5.24] what is cached of a branch that did not follow a merg
   assert.deepEqual([Object.keys(report.merged), Object.keys(report.keptForks)], [["a"], ["a"]]);
   assert.equal(await t.with((ds) => Promise.resolve(ds.workspace.lastSnapshot["a"])), undefined);
 });
+
+Deno.test("[L18] drop says what is in progress before it looks at anything else, as does a saved plan", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  for (const message of ["first", "second"]) {
+    t.write("a");
+    await t.with((ds) => ds.commit({ message }));
+  }
+  await t.with((ds) => ds.new({ bookmark: "x" }));
+  await t.with((ds) => ds.new({ rev: "main" }));
+  const plan = await t.with((ds) => ds.plan.drop({ bookmark: "x" }));
+  await t.repo.git(["bisect", "start", "HEAD", "HEAD~1"]);
+  const inTheWay = (error: unknown): boolean => error instanceof TetherError && error.hints[0] === "git bisect reset";
+  await assert.rejects(t.with((ds) => ds.drop("x", { dryRun: false })), inTheWay);
+  await t.repo.git(["switch", "-q", "main"]);
+  await assert.rejects(t.with((ds) => ds.checkPlan(plan)), inTheWay);
+  await assert.rejects(t.with((ds) => ds.apply(plan)), inTheWay);
+  await t.repo.git(["bisect", "reset"]);
+  await t.with((ds) => ds.apply(plan));
+});

@@ -118,3 +118,15 @@ Deno.test("[commands 5.18] older branches, unreadable refs, a missing pin and a 
     assert.match(report.objects.find((o) => o.key === "gone")?.error ?? "", /nowhere/);
   });
 });
+
+Deno.test("[commands 5.18] what could not be looked at is not called found: recover says so and is not complete", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a", "b");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  assert.ok((await t.with((ds) => ds.recover())).complete);
+  await Deno.writeTextFile(`${t.root}/.tether/objects/a.toml`, "<<<<<<< here\n=======\n>>>>>>> there\n");
+  const report = await t.with((ds) => ds.recover());
+  assert.deepEqual([report.complete, report.steps, report.suggestedDatasetId], [false, [], null]);
+  assert.match(report.warnings.join(), /Not looked at: ".*a\.toml"/);
+  assert.ok((await t.with((ds) => ds.recover({ keys: ["b"] }))).complete, "only what was asked for");
+});
