@@ -144,7 +144,7 @@ export async function resolveTarget(ctx: Context, request: NewRequest): Promise<
       {
         code: "bookmark-held",
         hints: [
-          ...(ctx.vcs.kind === "git" ? [] : [`tether new --shared ${operands([target.bookmark ?? ""])}`]),
+          ...(ctx.vcs.kind === "git" ? [] : [sharing(request)]),
           `tether new -b NAME ${operands([target.bookmark ?? ""])}`,
         ],
         details: { bookmark: target.bookmark, holders },
@@ -158,6 +158,16 @@ export async function resolveTarget(ctx: Context, request: NewRequest): Promise<
   const commit = await ctx.vcs.resolve(target.rev);
   await refuseElsewhere(ctx, target.rev, commit);
   return { ...target, trunk, objects: await manifestsOf(ctx, commit, ctx.vcs.location.rel), holders };
+}
+
+/** The same request, joining whoever holds the bookmark. */
+function sharing({ rev, bookmark, keep, discard, eager, deferRecord }: NewRequest): string {
+  const flags = Object.entries({ keep, discard, eager, "defer-record": deferRecord }).flatMap(([name, on]) =>
+    on === true ? [`--${name}`] : []
+  );
+  const create = bookmark === undefined ? [] : [`-b ${shellQuote(bookmark)}`];
+  return ["tether new", ...create, ...flags, "--shared", operands(rev === undefined ? [] : [rev])]
+    .filter((word) => word !== "").join(" ");
 }
 
 /** Refuses a revision in which the dataset lies at another place: what was set up here would be outside of it. */

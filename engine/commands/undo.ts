@@ -8,7 +8,7 @@ import type { Context } from "../context.ts";
 import { type OpEntry, planContext } from "../files/journal.ts";
 import { parseWorkspace } from "../files/workspace.ts";
 import { renderState, TetherError } from "../model/errors.ts";
-import { isJsonObject, type JsonObject } from "../model/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { UndoReport } from "../reports/moving.ts";
@@ -212,22 +212,22 @@ async function requireUndoable(ctx: Context, entry: OpEntry, entries: readonly O
   const refused = REFUSED[entry.command];
   if (!refused) return;
   const [why, ...hints] = refused;
-  const heads = entry.command === "promote" ? oldHeads(entry) : "";
+  const heads = entry.command === "promote" ? movedHeads(entry) : "";
   throw new TetherError(`Cannot undo "${entry.id}" (${entry.command}): ${why}${heads}`, {
     code: "not-undoable",
     hints: hints.filter((hint) => !hint.startsWith(ctx.vcs.kind === "jj" ? "git " : "jj ")),
   });
 }
 
-function oldHeads(entry: OpEntry): string {
-  const heads = entry.pre["base_states"];
-  return isJsonObject(heads) && Object.keys(heads).length > 0
-    ? `; before: ${
-      Object.entries(heads).map(([k, s]) => `${k} ${isJsonObject(s) ? renderState(s, { whole: true }) : "none"}`).join(
-        ", ",
-      )
-    }`
-    : "";
+/** Where the upstream branches were before a promote, and what it moved them to. */
+function movedHeads({ pre, result }: OpEntry): string {
+  const told = (label: string, heads: Json | undefined): string => {
+    const found = isJsonObject(heads) ? Object.entries(heads) : [];
+    const state = (s: Json): string => isJsonObject(s) ? renderState(s, { whole: true }) : "none";
+    return found.length === 0 ? "" : `; ${label}: ${found.map(([key, s]) => `${key} ${state(s)}`).join(", ")}`;
+  };
+  const landed = [result["fast_forwarded"], result["merged"]].map((heads) => isJsonObject(heads) ? heads : {});
+  return told("before", pre["base_states"]) + told("after", Object.assign({}, ...landed));
 }
 
 function targetOf(ctx: Context, entries: readonly OpEntry[], entry: OpEntry, options: UndoOptions): Target {

@@ -514,3 +514,26 @@ test("[commands 5.16] undo never advises to take back another operation of jj th
     assert.deepEqual(await t.with((ds) => ds.ops()), before);
   });
 });
+
+test("[commands 5.10, 6] what a held bookmark's refusal names is the same request, joining its holder", async () => {
+  await using t = await committed();
+  await t.with((ds) => ds.new({ bookmark: "x" }));
+  const other = `${t.repo.outer}/other`;
+  await t.repo.jj(["workspace", "add", other, "-r", "main"]);
+  const inOther = { at: other };
+  for (
+    const [request, hint] of [
+      [{ rev: "x", keep: true }, "tether new --keep --shared -- x"],
+      [{ rev: "x" }, "tether new --shared -- x"],
+      [{ rev: "x", discard: true, eager: true }, "tether new --discard --eager --shared -- x"],
+    ] as const
+  ) {
+    await assert.rejects(t.with((ds) => ds.new(request), inOther), (error: unknown) => {
+      assert.ok(error instanceof StaleWorkingCopyError);
+      assert.equal(error.hints[0], hint);
+      return true;
+    });
+    assert.equal((await t.with((ds) => ds.new({ ...request, shared: true }), inOther)).bookmark, "x");
+    await t.with((ds) => ds.new({ rev: "main" }), inOther);
+  }
+});

@@ -22,8 +22,17 @@ Deno.test("[commands 8.3, Δ9] promote fast-forwards every upstream, then the tr
   await using _ = t;
   const plan = await t.with((ds) => ds.plan.promote());
   assert.deepEqual(plan.actions.map((a) => `${a.op} ${a.key}`), ["fast-forward a"]);
+  const before = namedStore().find(t.system("a"))?.head("main").id ?? "";
   const report = await t.with((ds) => ds.promote());
   assert.equal(namedStore().find(t.system("a"))?.head("main").id, written);
+  await assert.rejects(t.with((ds) => ds.undo()), (error: unknown) => {
+    assert.ok(error instanceof TetherError);
+    assert.ok(
+      error.message.endsWith(`; before: a snapshot_id=${before}; after: a snapshot_id=${written}`),
+      error.message,
+    );
+    return true;
+  });
   assert.equal(await t.repo.git(["rev-parse", "main"]), report.trunkMoved);
   assert.equal(await t.repo.git(["rev-parse", "main"]), await t.repo.git(["rev-parse", "feat"]));
   const again = await t.with((ds) => ds.promote());
