@@ -9,7 +9,7 @@ import type { RecoveredDataset, RecoveredObject, RecoverReport } from "../engine
 import { type Context, EXIT } from "./context.ts";
 import type { CommandHelp } from "./help.ts";
 import { given, selectors, TEXT } from "./options.ts";
-import { counted, lines } from "./render.ts";
+import { counted, hint, lines } from "./render.ts";
 import type { Line } from "./ui.ts";
 
 /** The long help. */
@@ -34,6 +34,8 @@ export function define(command: Command, context: Context): void {
     });
 }
 
+const REGISTER = "tether add KEY LOCATOR --kind KIND, for each object; then tether recover again";
+
 /** Returns the human form of a recover report. */
 export function recoverLines(report: RecoverReport): Line[] {
   const steps = report.steps.flatMap(({ command, note }, i) => {
@@ -46,7 +48,9 @@ export function recoverLines(report: RecoverReport): Line[] {
     ...report.objects.flatMap((o): Line[] =>
       o.error === null ? [] : [{ text: `FAILED ${o.key}: ${o.error}`, to: "err", style: "red" }]
     ),
-    ...lines(!report.complete ? [] : steps.length === 0 ? ["nothing is lost"] : ["next steps:", ...steps]),
+    ...(report.complete && report.objects.length === 0
+      ? [{ text: "no object is registered: nothing was looked at" }, hint(REGISTER)]
+      : lines(!report.complete ? [] : steps.length === 0 ? ["nothing is lost"] : ["next steps:", ...steps])),
   ];
 }
 

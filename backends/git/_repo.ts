@@ -83,6 +83,9 @@ export async function openRepo(locator: Locator, settings: BackendSettings): Pro
   const { root } = address;
   if (await exists(join(root, ".git"))) return { ...address, bare: false };
   if (await exists(join(root, "HEAD")) && await exists(join(root, "objects"))) return { ...address, bare: true };
+  if (!await exists(root)) {
+    throw new StoreNotFoundError(`Cannot open "${address.path}": there is no such folder`, { kind: KIND });
+  }
   throw new StoreNotFoundError(`Cannot open "${address.path}": it is not the root of a git repository`, {
     kind: KIND,
     hints: ["Register the folder that holds the repository's .git"],

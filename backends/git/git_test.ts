@@ -124,6 +124,7 @@ Deno.test("[backends 3.3] the path is the repository's own root, never one that 
   await using repo = await tempRepo({ files: { "sub/a.txt": "a\n" } });
   const sub = `${repo.path}/sub`;
   await fails(open().fingerprint({ path: sub }, undefined), "store-not-found", /not the root of a git repository/);
+  await fails(open().fingerprint({ path: `${sub}-away` }, undefined), "store-not-found", /there is no such folder/);
   await Deno.mkdir(`${sub}/.git`);
   await fails(open().fingerprint({ path: sub }, undefined), "store-not-found");
   const state = await open().fingerprint({ path: repo.path }, undefined);

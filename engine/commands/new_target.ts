@@ -292,11 +292,21 @@ async function resolveOrSuggest(ctx: Context, rev: string): Promise<string> {
     const { message, code, hints, details } = error;
     throw new VcsError(message, {
       code,
-      hints: [`tether new -b ${shellQuote(rev)}`, ...hints],
+      hints: await fetched(ctx, rev) ?? [`tether new -b ${shellQuote(rev)}`, ...hints],
       details,
       cause: error,
     });
   }
+}
+
+/** Returns what makes a bookmark of one that a remote has: a new one of that name would begin here instead. */
+async function fetched(ctx: Context, name: string): Promise<readonly string[] | undefined> {
+  const [remote] = await ctx.vcs.remoteBookmarks(name);
+  if (remote === undefined) return undefined;
+  const make = ctx.vcs.kind === "git"
+    ? `git branch ${operands([name, remote])}`
+    : `jj bookmark track ${shellQuote(`${name}@${remote.slice(0, remote.lastIndexOf(name) - 1)}`)}`;
+  return [make, `tether new ${operands([name])}`];
 }
 
 /** Refuses a bookmark whose branch name another one has, also in another letter case (L19). */

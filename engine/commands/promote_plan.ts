@@ -236,7 +236,11 @@ async function decide(ctx: Context, bound: Bound, inputs: Inputs): Promise<Decis
   if (caps.has("merge") && strategy !== "ff" && (!ancestor || strategy === "merge" || !caps.has("promote"))) {
     return move("merge");
   }
-  const why = ancestor ? "its system cannot move its upstream branch" : "upstream moved since the branch was made";
+  const why = !caps.has("promote")
+    ? "its system cannot move its upstream branch"
+    : ancestor
+    ? "its system cannot merge"
+    : "upstream moved since the branch was made";
   return { ...refuse(object, `${why}: ${backend.statics.promoteHint}`), scope };
 }
 

@@ -19,6 +19,7 @@ import { isForkable, type Standing, workingRefOf } from "../state.ts";
 import { applyPlanned } from "./commit.ts";
 import { commitPaths, listingOf } from "./commit_paths.ts";
 import { planRecording, requireOnBookmark } from "./commit_plan.ts";
+import { waysOut } from "./edits.ts";
 import type { Outcomes } from "./fan_out.ts";
 import { cacheStates, immutableDrift, pickSignal, readStates, standingOf, withoutFailed } from "./snapshot.ts";
 import { completeLanded, writtenByUnfinished } from "./unfinished.ts";
@@ -110,7 +111,7 @@ async function refuseEdits(
   if (dirty.length === 0) return;
   throw new ConfigError(`Cannot pull over uncommitted edits of ${dirty.map((p) => `"${p}"`).join(", ")}`, {
     code: "uncommitted",
-    hints: ["tether commit -m MESSAGE", "tether undo"],
+    hints: waysOut(ctx, dirty),
     details: { paths: dirty },
   });
 }

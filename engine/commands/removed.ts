@@ -5,15 +5,30 @@
  * @module
  */
 
+import { join } from "node:path";
 import type { Context } from "../context.ts";
-import { parseManifest } from "../files/manifests.ts";
+import { parseManifest, saysElse } from "../files/manifests.ts";
 import { shellQuote } from "../io/shell.ts";
 import { ConfigError } from "../model/errors.ts";
 import { compareCodePoints } from "../model/json.ts";
+import type { ObjectManifest } from "../model/manifest.ts";
 
 /** Returns the keys of removed objects, sorted. Warns of hidden ones, which are not removed. Contacts no store. */
 export async function removedKeys(ctx: Context): Promise<string[]> {
-  const { removed, hidden } = await absentObjects(ctx);
+  return (await uncommitted(ctx)).removed;
+}
+
+/** What the next commit takes from manifests alone. */
+export interface Uncommitted {
+  /** Keys of removed objects, sorted. */
+  readonly removed: string[];
+  /** Tells whether the last commit records an object otherwise than the working tree, or not at all. */
+  readonly isEdited: (object: ObjectManifest) => boolean;
+}
+
+/** Compares the manifests here with those of the commit. Warns of hidden objects. Contacts no store. */
+export async function uncommitted(ctx: Context): Promise<Uncommitted> {
+  const { removed, hidden, recorded } = await absentObjects(ctx);
   const [first] = hidden;
   if (first !== undefined) {
     ctx.warn(
@@ -21,7 +36,11 @@ export async function removedKeys(ctx: Context): Promise<string[]> {
         `listed, and commits keep them; ${showCommand(ctx)} brings them in`,
     );
   }
-  return removed;
+  const isEdited = (object: ObjectManifest): boolean => {
+    const bytes = recorded.get(ctx.manifests.fileOf(object.key));
+    return bytes === undefined || saysElse(object, new TextDecoder().decode(bytes));
+  };
+  return { removed, isEdited };
 }
 
 /** Returns the keys of the objects that a sparse checkout leaves out, sorted. Contacts no store. */
@@ -41,27 +60,32 @@ export function showCommand(ctx: Context): string {
 interface AbsentObjects {
   readonly removed: string[];
   readonly hidden: string[];
+  /** What the commit has, by the absolute path of its file here. */
+  readonly recorded: ReadonlyMap<string, Uint8Array>;
 }
 
 async function absentObjects(ctx: Context): Promise<AbsentObjects> {
   const { commit } = await ctx.position();
-  if (commit === null) return { removed: [], hidden: [] };
-  const here = new Set(ctx.keys());
+  if (commit === null) return { removed: [], hidden: [], recorded: new Map() };
+  const present = new Set(ctx.keys());
   const { rel } = ctx.vcs.location;
   const folder = `${rel === "." ? "" : `${rel}/`}.tether/objects/`;
   const absent = new Map<string, string>();
-  for (const [path, bytes] of await ctx.vcs.manifestsAt(commit)) {
+  const recorded = await ctx.vcs.manifestsAt(commit);
+  for (const [path, bytes] of recorded) {
     const key = path.slice(folder.length, -".toml".length);
-    if (here.has(key)) continue;
-    const recorded = recordedKey(bytes, key);
-    if (!here.has(recorded)) absent.set(path, recorded);
+    if (present.has(key)) continue;
+    const own = recordedKey(bytes, key);
+    if (!present.has(own)) absent.set(path, own);
   }
   const hidden = new Set(absent.size === 0 ? [] : await ctx.vcs.leftOut([...absent.keys()]));
   const keys = (isHidden: boolean): string[] => {
     const paths = [...absent.keys()].filter((path) => hidden.has(path) === isHidden);
     return [...new Set(paths.map((path) => absent.get(path) ?? path))].sort(compareCodePoints);
   };
-  return { removed: keys(false), hidden: keys(true) };
+  const prefix = rel === "." ? 0 : rel.length + 1;
+  const here = new Map([...recorded].map(([path, bytes]) => [join(ctx.root, path.slice(prefix)), bytes]));
+  return { removed: keys(false), hidden: keys(true), recorded: here };
 }
 
 /** A manifest may lie where its key does not say. One that does not parse is called by its path. */

@@ -146,7 +146,9 @@ async function decide(ctx: Context, bound: Bound, w: Wanted): Promise<Decision> 
   const { object, backend } = bound;
   const name = entryOf(ctx.workspace.workingRefs, object.key) ?? entryOf(ctx.workspace.pendingForks, object.key) ??
     workingRefName(ctx.config.datasetId, ctx.workspace.bookmark ?? "");
-  if (!capabilitiesOf(backend.statics, object).has("fork")) return refuse(object, name, "has no branches to restore");
+  if (!capabilitiesOf(backend.statics, object).has("fork")) {
+    return refuse(object, name, "cannot be reset: its kind has no branches");
+  }
   const destination = await destinationOf(ctx, bound, w);
   if (typeof destination === "string") return refuse(object, name, destination);
   const branch = await readBranch(ctx, bound, name);

@@ -21,7 +21,7 @@ import { bookmarkDrift, newVcsDrift } from "./drift.ts";
 import { eachObject, type Outcomes } from "./fan_out.ts";
 import { summary } from "./ops.ts";
 import { pinRefusal } from "./pin_refusals.ts";
-import { removedKeys } from "./removed.ts";
+import { uncommitted } from "./removed.ts";
 import { cachedError, immutableDrift, pickSignal, standingOf, takeSnapshot } from "./snapshot.ts";
 import { finishing, unfinished } from "./unfinished.ts";
 
@@ -59,14 +59,14 @@ export interface StatusOptions extends CallOptions {
 /** Tells where every object stands. Contacts no store unless a snapshot is asked for or configured. */
 export async function status(ctx: Context, options: StatusOptions = {}): Promise<StatusReport> {
   const fresh = options.snapshot ?? ctx.config.snapshotAuto;
-  const gone = await removedKeys(ctx);
+  const { removed: gone, isEdited } = await uncommitted(ctx);
   const chosen = selectKeys(options.keys, [...ctx.keys(), ...gone]);
   const removed = chosen.filter((k) => gone.includes(k));
   const keys = chosen.filter((k) => !gone.includes(k));
   const objects = keys.flatMap((k) => ctx.objects.get(k) ?? []);
-  if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), removed, options });
+  if (!fresh) return await report(ctx, keys, { standing: await standingOf(ctx), removed, isEdited, options });
   const taken = await lockedWhereWritable(ctx, options, () => takeSnapshot(ctx, objects, options));
-  return await report(ctx, keys, { ...taken, removed, options });
+  return await report(ctx, keys, { ...taken, removed, isEdited, options });
 }
 
 /** Reads under the checkout lock and caches; where the checkout cannot be written that costs speed only (L26). */
@@ -102,6 +102,7 @@ interface Seen {
   /** What this call read; absent for a local status. */
   readonly read?: Outcomes<State>;
   readonly removed: readonly string[];
+  readonly isEdited: (object: ObjectManifest) => boolean;
   readonly options: StatusOptions;
 }
 
@@ -207,7 +208,8 @@ function judge(object: ObjectManifest, seen: Seen, verdict: Verdict | undefined)
   const why = differs
     ? `recorded ${renderState(object.state)}, now ${renderState(now)}`
     : whyNotRead(object, seen, base.seen);
-  const reason = [...(why === null ? [] : [why]), ...trouble].join("; ") || null;
+  const edited = seen.isEdited(object) ? ["its manifest is edited: the next commit takes that"] : [];
+  const reason = [...(why === null ? [] : [why]), ...edited, ...trouble].join("; ") || null;
   return { ...base, state: label, error: null, reason, ...hints };
 }
 

@@ -9,6 +9,7 @@ import { writeListing } from "../files/listings.ts";
 import { TetherError } from "../model/errors.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { commitPaths } from "./commit_paths.ts";
+import { waysOut } from "./edits.ts";
 import { type Outcome, type Target, texts } from "./undo_input.ts";
 import { revertFields } from "./undo_fields.ts";
 
@@ -38,6 +39,7 @@ export async function revertCommit(ctx: Context, target: Target, outcome: Outcom
   await ctx.env.boundary?.("uncommit");
   await ctx.refresh();
   outcome.restored.push(`commit ${commit.slice(0, 12)} is taken back; its manifests are edits now, its pins stay`);
+  outcome.hints.push(...waysOut(ctx, await ctx.vcs.dirty(paths)));
   return { uncommitted: commit };
 }
 

@@ -96,6 +96,18 @@ export async function reviseManifest(manifest: ObjectManifest, previous: string)
   return await spliceToml(previous, changes, name);
 }
 
+/** Tells whether a text says something else than a manifest; one that does not parse does. */
+export function saysElse(manifest: ObjectManifest, text: string): boolean {
+  const written = writeToml(manifestTable(manifest));
+  if (written === text) return false;
+  try {
+    return writeToml(manifestTable(parseManifest(text, manifest.key))) !== written;
+  } catch (error) {
+    if (error instanceof ConfigError) return true;
+    throw error;
+  }
+}
+
 const MACHINE_KEYS = ["key", "kind", "recoverable", "origin", "captured_at", "locator", "policy", "state", "pin"];
 
 function manifestTable(m: ObjectManifest): TomlTable {

@@ -73,7 +73,7 @@ export interface ObjectStatus {
    */
   readonly seen: "now" | "before" | null;
   /**
-   * Why an object counts as modified or behind, was not read, or would be refused by a commit, when more than the label
+   * Why an object counts as modified or behind, was not read, has an edited manifest or would be refused by a commit, when more than the label
    * can be said.
    */
   readonly reason: string | null;

@@ -27,6 +27,13 @@ Deno.test("[commands 5.18, 8.13, formats 14.3] recover prints what stores hold a
   assert.equal(await l.repo.git(["branch", "--show-current"]), "feat");
 });
 
+Deno.test("[commands 5.18] without an object nothing was looked at, and recover says so", async () => {
+  await using l = await lab({ init: true });
+  const out = await l.ok(["recover"]);
+  assert.match(out, /no object is registered/);
+  assert.doesNotMatch(out, /nothing is lost/);
+});
+
 Deno.test("[commands 5.18] a store that cannot be listed ends it with 1 and no advice", async () => {
   await using l = await lab({ init: true });
   await l.ok(["add", "code", l.beside("code"), "--kind", "git"]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { MultiObjectError, StaleWorkingCopyError } from "../../engine/model/errors.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { tempDataset } from "../helpers/dataset.ts";
+import { appendLanceRows, createLanceTable } from "../helpers/lance_data.ts";
 
 /** Runs the commands of a hint that are the version control system's own. */
 async function follow(t: BothDataset, hint: string): Promise<void> {
@@ -28,6 +29,22 @@ onBoth("[commands 5.24] naming some objects leaves the trunk, and says so", asyn
   );
   assert.equal((await t.with((ds) => ds.promote())).trunkMoved, vcsCommit);
   assert.equal((await t.with((ds) => ds.promote({ keys: ["a"] }))).trunkHeld, null, "it is there by now");
+});
+
+Deno.test("[commands 5.24] a system that cannot move its upstream is not said to have moved it", async () => {
+  await using t = await tempDataset();
+  const uri = join(t.repo.outer, "t.lance");
+  await createLanceTable(uri);
+  await t.with((ds) => ds.add({ key: "t", kind: "lance", locator: { uri } }));
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "feat", eager: true }));
+  const branch = await t.with((ds) => Promise.resolve(ds.workspace.workingRefs["t"] ?? ""));
+  await appendLanceRows(uri, [{ id: 2, name: "b" }], { branch });
+  await t.with((ds) => ds.commit({ message: "second" }));
+  const why = async () => (await t.with((ds) => ds.plan.promote())).actions.map((a) => [a.op, a.detail.split(":")[0]]);
+  assert.deepEqual(await why(), [["refuse", "its system cannot move its upstream branch"]]);
+  await t.with((ds) => ds.new({ rev: "feat", shared: true }));
+  assert.deepEqual(await why(), [["refuse", "its system cannot move its upstream branch"]]);
 });
 
 onBoth("[commands 5.24, Δ9] what cannot land through a branch lands by the hint", async (t) => {

@@ -86,6 +86,53 @@ onBoth("[commands 5.10] a revision that there is not may be a bookmark still to 
   assert.ok(!(await refused("nope~1")).hints.some((hint) => hint.startsWith("tether")), "no name of a bookmark");
 });
 
+Deno.test("[commands 5.10] of a bookmark that only a remote has, the hints make the local one", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  const theirs = await t.repo.git(["rev-parse", "HEAD"]);
+  await t.repo.git(["update-ref", "refs/remotes/origin/feat", theirs]);
+  await t.with((ds) => ds.setPolicy(["a"], { file: "versioned" }));
+  await t.with((ds) => ds.commit({ message: "second" }));
+  const error = await t.with((ds) => ds.new({ rev: "feat" })).catch((e) => e);
+  assert.ok(error instanceof VcsError && error.code === "no-revision", String(error));
+  const [make = "", ...rest] = error.hints;
+  assert.deepEqual(rest, ["tether new -- feat"]);
+  await t.repo.git(make.split(" ").slice(1));
+  assert.equal((await t.with((ds) => ds.new({ rev: "feat" }))).bookmark, "feat");
+  assert.equal(await t.repo.git(["rev-parse", "feat"]), theirs);
+});
+
+onBoth(
+  "[commands 5.6, 5.16, 5.23] edits of manifests show until they are committed or taken out by the hint",
+  async (t) => {
+    await t.addMemory("a");
+    const edited = async (): Promise<boolean> =>
+      /manifest is edited/.test((await t.with((ds) => ds.status())).objects[0]?.reason ?? "");
+    assert.equal(await edited(), false, "it is new");
+    await t.with((ds) => ds.commit({ message: "first" }));
+    assert.equal(await edited(), false);
+    await t.with((ds) => ds.setPolicy(["a"], { file: "versioned" }));
+    assert.equal(await edited(), true);
+    await t.with((ds) => ds.commit({ message: "second" }));
+    t.write("a");
+    await t.with((ds) => ds.pull());
+    assert.equal(await edited(), false);
+    const undone = await t.with((ds) => ds.undo());
+    assert.equal(await edited(), true);
+    const refused = await t.with((ds) => ds.pull()).catch((e) => e);
+    assert.ok(refused instanceof ConfigError && refused.code === "uncommitted", String(refused));
+    assert.deepEqual(refused.hints, undone.hints);
+    const [commit, aside = ""] = undone.hints;
+    assert.equal(commit, "tether commit -m MESSAGE");
+    const words = [...aside.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+    assert.equal(words[0], t.kind);
+    await t.vcs(words.slice(1));
+    assert.equal(await edited(), false);
+    assert.deepEqual(Object.keys((await t.with((ds) => ds.pull())).committed), ["a"]);
+  },
+);
+
 onBoth(
   "[L40, formats 1] files of one checkout that became tracked are let go by what the refusal names",
   async (t, test) => {
