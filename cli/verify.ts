@@ -65,6 +65,10 @@ function summary(report: VerifyReport): string {
     .filter(([, n]) => n > 0)
     .map(([status, n]) => `${n} ${status}`);
   const how = report.deep ? "states were opened" : "pins only; --deep opens the states";
+  const ofHistory = report.entries.some((e) => e.status === "missing" && /^[0-9a-f]{12}:/.test(e.label));
+  const again = !counts.some((c) => c.endsWith("missing"))
+    ? ""
+    : `, tether repair${ofHistory ? " --all-history" : ""} makes missing pins again`;
   const waive = counts.some((c) => c.endsWith("unknown")) && !report.ok ? ", --allow-unknown lets unknown pass" : "";
-  return `${counts.join(", ")} (${how}${waive})`;
+  return `${counts.join(", ")} (${how}${again}${waive})`;
 }

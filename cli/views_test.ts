@@ -182,8 +182,13 @@ Deno.test("[Δ14] verify: green and red lines, and a summary that names the way 
     { text: "        ok  a", style: "green" },
     { text: "   missing  0123456789ab:b  tag is gone", style: "red" },
     { text: "   unknown  c  no pin", style: "red" },
-    { text: "1 ok, 1 missing, 1 unknown (pins only; --deep opens the states, --allow-unknown lets unknown pass)" },
+    {
+      text:
+        "1 ok, 1 missing, 1 unknown (pins only; --deep opens the states, tether repair --all-history makes missing pins again, --allow-unknown lets unknown pass)",
+    },
   ]);
+  const here = verifyLines({ ...run, entries: [verdict("b", "missing")] });
+  assert.match(texts(here)[1] ?? "", /^1 missing \(.*, tether repair makes missing pins again\)$/);
   const deep = verifyLines({ ...run, entries: [verdict("a", "ok")], deep: true, ok: true });
   assert.deepEqual(texts(deep), ["        ok  a", "1 ok (states were opened)"]);
   assert.deepEqual(texts(verifyLines({ ...run, entries: [], ok: true })), ["nothing to verify"]);

@@ -63,9 +63,13 @@ export async function revertManifests(ctx: Context, target: Target, outcome: Out
       outcome.skipped.push(`manifest of "${key}": it held a secret, which the journal does not keep`);
       continue;
     }
-    if (typeof text === "string") await ctx.manifests.writeText(key, text);
-    else await ctx.manifests.remove(key);
-    outcome.restored.push(`the manifest of "${key}" is what it was`);
+    if (typeof text === "string") {
+      await ctx.manifests.writeText(key, text);
+      outcome.restored.push(`the manifest of "${key}" is what it was`);
+    } else {
+      await ctx.manifests.remove(key);
+      outcome.restored.push(`"${key}" is not registered any more`);
+    }
     await ctx.env.boundary?.(`manifest ${key}`);
   }
   await ctx.refresh();

@@ -52,7 +52,7 @@ Deno.test("[commands 5.16] undo of add, remove and set puts the manifests back",
   await t.with((ds) => ds.undo());
   assert.equal(await t.read(".tether/objects/a.toml"), before);
   await t.addMemory("b");
-  await t.with((ds) => ds.undo());
+  assert.deepEqual((await t.with((ds) => ds.undo())).restored, ['"b" is not registered any more']);
   assert.deepEqual(await t.with((ds) => Promise.resolve([...ds.objects.keys()])), ["a"]);
 });
 
