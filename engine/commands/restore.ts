@@ -9,8 +9,8 @@ import type { Context } from "../context.ts";
 import type { RunningOp } from "../files/journal.ts";
 import type { WorkspaceState } from "../files/workspace.ts";
 import { messageOf, RefMovedError, TetherError } from "../model/errors.ts";
-import type { JsonObject } from "../model/json.ts";
-import type { State } from "../model/manifest.ts";
+import { isJsonObject, type JsonObject } from "../model/json.ts";
+import { sameContent, type State } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type Action, type Plan, refuseIfRefused } from "../plan/plan.ts";
 import { actionsOf, checkPlan } from "../plan/preconditions.ts";
@@ -49,6 +49,14 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
   const done = new Map<string, string>();
   // A sibling of another name is a branch this operation made (Δ31).
   const isNew = (a: Action): boolean => !a.params["existing"] || done.get(a.key) !== a.target || begun.created(a);
+  const before = isJsonObject(pre["heads"]) ? pre["heads"] : {};
+  // One that stood there already lost nothing, and has nothing to go back to.
+  const stood = new Set<string>();
+  for (const { key, kind, params } of forks) {
+    const { volatileKeys } = await ctx.backends.statics(kind);
+    const head = before[key];
+    if (isJsonObject(head) && sameContent(head, params["then_state"] as State, volatileKeys)) stood.add(key);
+  }
   await operate(ctx, { command: "restore", plan, pre }, {
     async run(op) {
       let failure: TetherError | undefined;
@@ -64,7 +72,7 @@ async function apply(ctx: Context, plan: Plan, options: CallOptions): Promise<Re
       }
       const result: JsonObject = {
         created: forks.filter((a) => done.has(a.key) && isNew(a)).map((a) => a.key),
-        reset: forks.filter((a) => done.has(a.key) && !isNew(a)).map((a) => a.key),
+        reset: forks.filter((a) => done.has(a.key) && !isNew(a) && !stood.has(a.key)).map((a) => a.key),
         working_refs: Object.fromEntries(done),
         from_commit: plan.context["from_commit"] ?? null,
         at: plan.context["at"] ?? null,

@@ -147,10 +147,10 @@ async function decide(ctx: Context, bound: Bound, w: Wanted): Promise<Decision> 
   const name = entryOf(ctx.workspace.workingRefs, object.key) ?? entryOf(ctx.workspace.pendingForks, object.key) ??
     workingRefName(ctx.config.datasetId, ctx.workspace.bookmark ?? "");
   if (!capabilitiesOf(backend.statics, object).has("fork")) {
-    return refuse(object, name, "cannot be reset: its kind has no branches");
+    return refuse(object, object.key, "cannot be reset: its kind has no branches");
   }
   const destination = await destinationOf(ctx, bound, w);
-  if (typeof destination === "string") return refuse(object, name, destination);
+  if (typeof destination === "string") return refuse(object, object.key, destination);
   const branch = await readBranch(ctx, bound, name);
   if (branch.type === "unreadable") return refuse(object, name, `cannot read its branch: ${branch.reason}`);
   const params: JsonObject = { ...destination.params, then_state: destination.state };
@@ -192,7 +192,7 @@ async function destinationOf(ctx: Context, bound: Bound, w: Wanted): Promise<Des
         params: { at, at_state: state },
       };
     } catch (error) {
-      return `"${at}" does not resolve in its store: ${messageOf(error)}`;
+      return `cannot be taken to "${at}": ${messageOf(error)}`;
     }
   }
   const { then } = w;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../../engine/model/errors.ts";
+import { ConfigError, MultiObjectError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
 Deno.test("[commands 5.8] pull takes what upstream holds now: branches, files, and objects past their position", async () => {
@@ -123,4 +123,40 @@ Deno.test("[L42, commands 5.19] what restore refuses, with nothing moved", async
   await test.step("a ref that does not resolve", async () => {
     await assert.rejects(t.with((ds) => ds.restore(["a"], { at: "nosuch" })), MultiObjectError);
   });
+});
+
+Deno.test("[L43] a restore that finds its branch there already resets nothing, and its undo says of nothing that it is lost", async () => {
+  await using t = await tempDataset();
+  await t.addMemory("a", "b");
+  await t.with((ds) => ds.commit({ message: "first" }));
+  const made = await t.with((ds) => ds.new({ bookmark: "x", eager: true }));
+  t.write("a", made.workingRefs["a"]);
+  await t.with((ds) => ds.commit({ message: "on x" }));
+  await t.with((ds) => ds.restore(["a", "b"], { from: "main" }));
+  const [entry] = (await t.with((ds) => ds.ops())).ops;
+  assert.deepEqual([entry?.command, entry?.result["reset"]], ["restore", ["a"]]);
+  await t.with((ds) => ds.restore(["b"], { from: "main" }));
+  const lost = await t.with((ds) => ds.undo()).then(
+    (report) => report.irreversible,
+    (error) => error instanceof TetherError ? error.details["irreversible"] : [String(error)],
+  );
+  assert.deepEqual(lost, []);
+});
+
+Deno.test("[commands 5.19] a refused restore says of the object what is wrong", async (test) => {
+  await using t = await tempDataset();
+  await t.addMemory("a");
+  await Deno.mkdir(`${t.repo.outer}/raw`);
+  await t.with((ds) => ds.add({ key: "raw", kind: "file", locator: { uri: `${t.repo.outer}/raw` } }));
+  await t.with((ds) => ds.commit({ message: "first" }));
+  await t.with((ds) => ds.new({ bookmark: "x", eager: true }));
+  const cases: readonly (readonly [string, { from: string } | { at: string }, RegExp])[] = [
+    ["raw", { from: "main" }, /\(raw: "raw" cannot be reset: its kind has no branches\)/],
+    ["a", { at: "nosuch" }, /\(a: "a" cannot be taken to "nosuch": /],
+  ];
+  for (const [key, where, text] of cases) {
+    await test.step(`${key} ${JSON.stringify(where)}`, async () => {
+      await assert.rejects(t.with((ds) => ds.restore([key], where)), text);
+    });
+  }
 });
