@@ -61,7 +61,8 @@ export interface WorkspaceState {
   readonly name: string;
 }
 
-/** Fields of jj's `Checkout` and `TreeState` messages. */
+/** Fields of jj's `Operation`, `Checkout` and `TreeState` messages. */
+const PARENT = 2;
 const OPERATION_ID = 2;
 const WORKSPACE_NAME = 3;
 const LEGACY_TREE_ID = 1;
@@ -82,4 +83,34 @@ export async function readWorkspaceTrees(root: string): Promise<string[]> {
   const idsIn = (wanted: number): string[] => fields.flatMap(([field, id]) => field === wanted ? [id.toHex()] : []);
   const trees = idsIn(TREE_ID);
   return trees.length > 0 ? trees : idsIn(LEGACY_TREE_ID);
+}
+
+/**
+ * Tells how an operation relates to a later one: `before` when that builds on it, `aside` when it does not, as after
+ * `jj op abandon`, `gone` when it is not there any more.
+ */
+export async function relationOf(
+  repoDir: string,
+  operation: string,
+  later: string,
+): Promise<"before" | "aside" | "gone"> {
+  const seen = new Set([later]);
+  for (let level = [later]; level.length > 0;) {
+    const parents = (await Promise.all(level.map((id) => parentsOf(repoDir, id)))).flatMap((ids) => ids ?? []);
+    level = [...new Set(parents)].filter((id) => !seen.has(id));
+    for (const id of level) seen.add(id);
+    if (seen.has(operation)) return "before";
+  }
+  return await parentsOf(repoDir, operation) === undefined ? "gone" : "aside";
+}
+
+/** Returns the parents of an operation; `undefined` when it is not there. The one that all begin with is in no file. */
+async function parentsOf(repoDir: string, id: string): Promise<string[] | undefined> {
+  try {
+    const message = await Deno.readFile(join(repoDir, "op_store", "operations", id));
+    return [...lengthDelimited(message)].flatMap(([field, content]) => field === PARENT ? [content.toHex()] : []);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@
 import type { JsonObject } from "../engine/model/json.ts";
 import type { Blocked, Position } from "./adapter.ts";
 import { PARKING_PREFIX } from "./_git_refs.ts";
-import { readWorkspaceState, readWorkspaceTrees } from "./_jj_operations.ts";
+import { readWorkspaceState, readWorkspaceTrees, relationOf } from "./_jj_operations.ts";
 import { ROOT_COMMIT, type WorkingCopy } from "./_jj_view.ts";
 import type { GitObjectReader } from "./object_reader.ts";
 
@@ -42,21 +42,35 @@ export function positionOf(workingCopy: WorkingCopy, blocked: Blocked | undefine
 
 /**
  * Tells why nothing may be written now: another workspace, or a command that left the files alone, changed what this working
- * copy stands on. As jj does, it is judged by the trees where the operations differ.
+ * copy stands on, or its operation is none of those that the newest one builds on. As jj does, the former is judged by the
+ * trees where the operations differ.
+ *
+ * @param places The root of the workspace, and the repository folder that all workspaces share.
  */
 export async function staleness(
-  root: string,
+  places: { readonly root: string; readonly repoDir: string },
   reader: GitObjectReader,
   now: { readonly operation: string; readonly workingCopy: WorkingCopy },
 ): Promise<Blocked | undefined> {
-  if ((await readWorkspaceState(root)).operation === now.operation) return undefined;
-  const commit = await reader.commit(now.workingCopy.id);
-  const wanted = commit?.conflict ?? [commit?.tree];
-  const trees = await readWorkspaceTrees(root);
-  if (trees.length === wanted.length && trees.every((tree, i) => tree === wanted[i])) return undefined;
-  return {
+  const { root, repoDir } = places;
+  const { operation } = await readWorkspaceState(root);
+  if (operation === now.operation) return undefined;
+  const relation = await relationOf(repoDir, operation, now.operation);
+  if (relation === "aside") {
+    return {
+      detachedOnly: false,
+      reason: "jj's operations went on without the one that the files here are of",
+      hints: [`jj op integrate ${operation.slice(0, 12)}`],
+    };
+  }
+  const stale: Blocked = {
     detachedOnly: false,
     reason: "the working copy is stale: another workspace or command changed what it stands on",
     hints: ["jj workspace update-stale"],
   };
+  if (relation === "gone") return { ...stale, reason: "jj has lost the operation that the files here are of" };
+  const commit = await reader.commit(now.workingCopy.id);
+  const wanted = commit?.conflict ?? [commit?.tree];
+  const trees = await readWorkspaceTrees(root);
+  return trees.length === wanted.length && trees.every((tree, i) => tree === wanted[i]) ? undefined : stale;
 }

@@ -173,7 +173,8 @@ class JjAdapter implements VcsAdapter {
     const view = await this.#now();
     const workingCopy = await view.workingCopy();
     const { operation } = view;
-    return positionOf(workingCopy, await staleness(this.location.root, this.#reader, { operation, workingCopy }));
+    const places = { root: this.location.root, repoDir: this.location.sharedDir };
+    return positionOf(workingCopy, await staleness(places, this.#reader, { operation, workingCopy }));
   }
 
   async bookmarks(): Promise<ReadonlyMap<string, string | null>> {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { detectJj, HAS_JJ, type TempJjRepo, tempJjRepo } from "../helpers/jj_repo.ts";
+import { typed } from "../helpers/typed.ts";
 import { observeSpawns } from "../../engine/io/process.ts";
 import { VcsError } from "../../engine/model/errors.ts";
+import type { Blocked } from "../../vcs/adapter.ts";
 
 const MANIFEST = ".tether/objects/a.toml";
 
@@ -203,6 +205,33 @@ test("a working copy is stale only when what it stands on changed, in every work
   await repo.jj(["new", "main"], { cwd: other });
   await repo.jj(["undo"]);
   assert.match((await blocked())[1] ?? "", /stale/);
+});
+
+test("a working copy whose operation was abandoned or is gone blocks writes, and the hint ends that [L17, L18]", async (t) => {
+  for (const lost of [false, true]) {
+    await t.step(lost ? "gone" : "abandoned", async () => {
+      await using repo = await tempJjRepo({ files: { a: "1" } });
+      await using adapter = await detectJj(repo.path);
+      await repo.workspace("side");
+      await repo.jj(["op", "abandon", "..@-"]);
+      const blocked = async (): Promise<Blocked | undefined> => {
+        adapter.refresh();
+        return (await adapter.position()).blocked;
+      };
+      const [hint = ""] = (await blocked())?.hints ?? [];
+      const operation = /^jj op integrate (\w+)$/.exec(hint)?.[1] ?? assert.fail(hint);
+      await assert.rejects(repo.jj(["status"]), new RegExp(operation));
+      if (lost) {
+        const folder = join(repo.path, ".jj/repo/op_store/operations");
+        const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+        await Deno.remove(join(folder, files.find((name) => name.startsWith(operation)) ?? assert.fail()));
+        assert.deepEqual((await blocked())?.hints, ["jj workspace update-stale"]);
+      }
+      await typed((await blocked())?.hints[0] ?? "", repo.path);
+      assert.equal(await blocked(), undefined);
+      await repo.jj(["status"]);
+    });
+  }
 });
 
 test("workspaces: one whose folder is gone is none, one that jj forgot is refused by name [L26]", async () => {
