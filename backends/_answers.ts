@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { BackendError } from "../engine/model/errors.ts";
+import type { BackendError } from "../engine/model/backend_errors.ts";
 
 /**
  * Options of every backend call.

@@ -9,7 +9,8 @@ import type { Json, JsonObject } from "../engine/model/json.ts";
 import type { Locator, Pin, Policy, State } from "../engine/model/manifest.ts";
 import { sameContent } from "../engine/model/manifest.ts";
 import type { StateForm } from "../engine/model/state_form.ts";
-import { RefMovedError, renderState } from "../engine/model/errors.ts";
+import { RefMovedError } from "../engine/model/backend_errors.ts";
+import { renderState } from "../engine/model/render_state.ts";
 import type { HistoryEntry, ObjectDiff, Op, Retention, Verdict } from "./_answers.ts";
 import type { Capabilities, Capability } from "./_capability.ts";
 import type { Handle } from "./_handle.ts";
@@ -24,7 +25,6 @@ export {
   CapabilityError,
   CommitStateUnknownError,
   ConcurrentChangeError,
-  ConfigError,
   CredentialsError,
   InvalidLocatorError,
   MergeConflict,
@@ -34,7 +34,8 @@ export {
   StateGoneError,
   StoreNotFoundError,
   UnavailableError,
-} from "../engine/model/errors.ts";
+} from "../engine/model/backend_errors.ts";
+export { ConfigError } from "../engine/model/errors.ts";
 export type { Json, JsonObject, Locator, Pin, Policy, State, StateForm };
 
 export { MAX_DIFF_ENTRIES } from "./_answers.ts";
@@ -210,7 +211,7 @@ export interface BackendStatics {
 }
 
 /**
- * One kind of system. Methods are re-entrant and map every foreign exception to an error of `engine/model/errors.ts`.
+ * One kind of system. Methods are re-entrant and map every foreign exception to an error of `engine/model/backend_errors.ts`.
  *
  * @example Use a backend without knowing its kind
  * ```ts

@@ -5,7 +5,8 @@
  * @module
  */
 
-import { ConfigError, messageOf, SandboxError } from "../engine/model/errors.ts";
+import { ConfigError, messageOf } from "../engine/model/errors.ts";
+import { SandboxError } from "../engine/model/backend_errors.ts";
 import { shellQuote } from "../engine/io/shell.ts";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -1,5 +1,6 @@
 import { strict as assert } from "node:assert";
-import { ConfigError, SandboxError } from "../engine/model/errors.ts";
+import { ConfigError } from "../engine/model/errors.ts";
+import { SandboxError } from "../engine/model/backend_errors.ts";
 import { type Addon, addonCacheFolder, loadAddon } from "./native.ts";
 import { join } from "node:path";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { MultiObjectError } from "../engine/model/errors.ts";
+import { MultiObjectError } from "../engine/model/multi_object_error.ts";
 import type { Report } from "../engine/reports/report.ts";
 import { type Context, EXIT } from "./context.ts";
 import type { Line } from "./ui.ts";

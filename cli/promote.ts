@@ -5,7 +5,8 @@
  */
 
 import { type Command, Option } from "@commander-js/extra-typings";
-import { ConfigError, renderState } from "../engine/model/errors.ts";
+import { ConfigError } from "../engine/model/errors.ts";
+import { renderState } from "../engine/model/render_state.ts";
 import type { PromoteReport } from "../engine/reports/moving.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Command } from "@commander-js/extra-typings";
-import { renderState } from "../engine/model/errors.ts";
+import { renderState } from "../engine/model/render_state.ts";
 import type { SnapshotReport } from "../engine/reports/reading.ts";
 import type { Context } from "./context.ts";
 import type { CommandHelp } from "./help.ts";

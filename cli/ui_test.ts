@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BackendError, ConfigError, MultiObjectError } from "../engine/model/errors.ts";
+import { BackendError } from "../engine/model/backend_errors.ts";
+import { ConfigError } from "../engine/model/errors.ts";
+import { MultiObjectError } from "../engine/model/multi_object_error.ts";
 import { redactJson, registerSecret } from "../engine/model/redact.ts";
 import { Float, type Json, parseJson } from "../engine/model/json.ts";
 import { testWorld } from "./_test_world.ts";

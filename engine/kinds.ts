@@ -14,7 +14,8 @@ import {
 } from "../backends/backend.ts";
 import { openBackend, staticsOf, unknownKind } from "../backends/catalog.ts";
 import { backendConfig, type KeyedLocator, secretRules, type Secrets } from "./files/secrets.ts";
-import { BackendError, ConfigError } from "./model/errors.ts";
+import { BackendError } from "./model/backend_errors.ts";
+import { ConfigError } from "./model/errors.ts";
 import { canonical } from "./model/hash.ts";
 import type { JsonObject } from "./model/json.ts";
 import type { Locator, ObjectManifest, Policy } from "./model/manifest.ts";

@@ -7,7 +7,7 @@
 
 import { dirname } from "node:path";
 import { NO_NEEDS, type PermissionNeeds } from "../backends/backend.ts";
-import { SandboxError } from "./model/errors.ts";
+import { SandboxError } from "./model/backend_errors.ts";
 import { compareCodePoints } from "./model/json.ts";
 
 /** The kinds of permission, in the order in which flags are printed. */

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import fc from "fast-check";
 import { NO_NEEDS, type PermissionNeeds } from "../backends/backend.ts";
-import { SandboxError } from "./model/errors.ts";
+import { SandboxError } from "./model/backend_errors.ts";
 import { denoFlags, missingPermissions, PERMISSION_CLASSES, requirePermissions, unionNeeds } from "./permissions.ts";
 
 const NEEDS: PermissionNeeds = {

@@ -1,7 +1,8 @@
 /** What every check works with: the harness, what the backend declares, and short forms of the usual steps. */
 
 import { AssertionError, strict as assert } from "node:assert";
-import { BackendError, messageOf } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
+import { messageOf } from "../../engine/model/errors.ts";
 import { computePinId } from "../../engine/model/hash.ts";
 import { contentState, DEFAULT_POLICY, sameContent } from "../../engine/model/manifest.ts";
 import { workingRefName } from "../../engine/model/names.ts";

@@ -1,7 +1,7 @@
 /** Stores out of reach, and callers who give up. */
 
 import { strict as assert } from "node:assert";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { jsonEqual } from "../../engine/model/json.ts";
 import { ABSENT, type Locator, type Op, type State } from "../backend.ts";
 import { type Bench, type Check, DATASET } from "./_bench.ts";

@@ -3,7 +3,7 @@
 import { strict as assert } from "node:assert";
 import { WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { jsonEqual } from "../../engine/model/json.ts";
-import { RefMovedError } from "../../engine/model/errors.ts";
+import { RefMovedError } from "../../engine/model/backend_errors.ts";
 import { ABSENT, type Expected, type Locator, type Source, type State } from "../backend.ts";
 import type { Bench, Check } from "./_bench.ts";
 

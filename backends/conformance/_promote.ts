@@ -1,7 +1,7 @@
 /** Landing work on the base branch. */
 
 import { strict as assert } from "node:assert";
-import { MergeConflict } from "../../engine/model/errors.ts";
+import { MergeConflict } from "../../engine/model/backend_errors.ts";
 import type { Locator, Source, State } from "../backend.ts";
 import type { Bench, Check } from "./_bench.ts";
 

@@ -1,7 +1,7 @@
 /** Conditional moves under contention. */
 
 import { strict as assert } from "node:assert";
-import { RefMovedError } from "../../engine/model/errors.ts";
+import { RefMovedError } from "../../engine/model/backend_errors.ts";
 import { ABSENT, type Expected, type ObjectBackend } from "../backend.ts";
 import type { Bench, Check, Prepared } from "./_bench.ts";
 

@@ -6,7 +6,7 @@
  */
 
 import { accessOf } from "../../engine/host/worker_backend.ts";
-import { PermissionDeniedError, UnavailableError } from "../../engine/model/errors.ts";
+import { PermissionDeniedError, UnavailableError } from "../../engine/model/backend_errors.ts";
 import type { Access, ObjectBackend } from "../backend.ts";
 
 /**

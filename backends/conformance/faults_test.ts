@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { memoryHarness } from "../../tests/conformance/memory_harness.ts";
 import { DEFAULT_SETTINGS, type ObjectBackend, type Source } from "../backend.ts";
-import { PermissionDeniedError, UnavailableError } from "../../engine/model/errors.ts";
+import { PermissionDeniedError, UnavailableError } from "../../engine/model/backend_errors.ts";
 import { memoryStatics } from "../memory/statics.ts";
 import { runConformance, withAccess, withCounts, withFailure, withLatency, withLostAnswer } from "./mod.ts";
 

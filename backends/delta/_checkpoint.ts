@@ -6,7 +6,7 @@
 
 import type { AsyncBuffer, Compressors, FileMetaData } from "hyparquet";
 import type { Op } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import type { ObjectInfo } from "../storage/storage.ts";
 import { type Action, type ActionType, parseCommit, type Row, toActions } from "./_actions.ts";
 import { changed, KIND, LOG, resolveLogPath, type Table } from "./_table.ts";

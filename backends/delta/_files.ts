@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { CapabilityError } from "../../engine/model/errors.ts";
+import { CapabilityError } from "../../engine/model/backend_errors.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import type { Action, ActionType, AddFile, DeletionVector, Protocol } from "./_actions.ts";
 import type { DeltaLog } from "./_log.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
 import { parseJson } from "../../engine/model/json.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { sleep } from "../../engine/io/retry.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { BackendSettings, Locator } from "../backend.ts";
-import { CapabilityError, ConcurrentChangeError, InvalidLocatorError } from "../../engine/model/errors.ts";
+import { CapabilityError, ConcurrentChangeError, InvalidLocatorError } from "../../engine/model/backend_errors.ts";
 import { canonicalUri, localPath } from "../../engine/io/paths.ts";
 import { LocalStorage, requireLocal } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";

@@ -25,9 +25,9 @@ import {
   BackendError,
   CapabilityError,
   InvalidLocatorError,
-  renderState,
   StateGoneError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { filesAt, findProblem } from "./_files.ts";
 import { diffOf, historyOf, type VersionState } from "./_history.ts";

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { join } from "node:path";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { type CheckpointLayout, createDelta, type DeltaData } from "../../tests/helpers/delta_data.ts";
 import { DEFAULT_SETTINGS, type ObjectBackend, type State, type Verdict } from "../backend.ts";
 import { DeltaBackend } from "./delta.ts";

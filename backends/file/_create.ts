@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { BackendError } from "../../engine/model/errors.ts";
+import type { BackendError } from "../../engine/model/backend_errors.ts";
 import { resolveExisting } from "../../engine/io/paths.ts";
 import { keptStore, notOwned, placeTaken } from "../storage/created.ts";
 import { fsError, isAlreadyExists, isNotFound } from "../storage/fs_error.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Op, State } from "../backend.ts";
-import { BackendError, ConcurrentChangeError } from "../../engine/model/errors.ts";
+import { BackendError, ConcurrentChangeError } from "../../engine/model/backend_errors.ts";
 import { sha256 } from "../../engine/model/hash.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { cachePath, CacheReader, writeCache } from "./_cache.ts";

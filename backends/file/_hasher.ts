@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { ConcurrentChangeError } from "../../engine/model/errors.ts";
+import { ConcurrentChangeError } from "../../engine/model/backend_errors.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import {
   DISTRUST_MS,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import { UnavailableError } from "../../engine/model/errors.ts";
+import { UnavailableError } from "../../engine/model/backend_errors.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import type { State } from "../backend.ts";
 import { cachePath, CacheReader, writeCache } from "./_cache.ts";

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { InvalidLocatorError, RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { InvalidLocatorError, RefConflictError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
 import { intercept, openFile, temporary } from "./_temporary.ts";
 
 const OWNER = { owner: "0a1b2c3d" } as const;

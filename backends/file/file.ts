@@ -23,9 +23,9 @@ import {
   BackendError,
   CapabilityError,
   InvalidLocatorError,
-  renderState,
   StoreNotFoundError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { requireLocal } from "../storage/local.ts";
 import { canonicalUri, resolveExisting } from "../../engine/io/paths.ts";
 import { jsonEqual } from "../../engine/model/json.ts";

@@ -2,7 +2,12 @@ import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
-import { BackendError, CapabilityError, ConcurrentChangeError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import {
+  BackendError,
+  CapabilityError,
+  ConcurrentChangeError,
+  StoreNotFoundError,
+} from "../../engine/model/backend_errors.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import { digestOf } from "./_listing.ts";
 import { intercept, openFile, shell, type Temporary, temporary } from "./_temporary.ts";

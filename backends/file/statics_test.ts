@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { CapabilityError, InvalidLocatorError } from "../../engine/model/errors.ts";
+import { CapabilityError, InvalidLocatorError } from "../../engine/model/backend_errors.ts";
 import { DEFAULT_POLICY } from "../../engine/model/manifest.ts";
 import { assertDeclared, tierOf } from "../backend.ts";
 import { fileStatics } from "./statics.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../engine/model/backend_errors.ts";
 import { parseWorkingRef } from "../../engine/model/names.ts";
 import { shellQuote } from "../../engine/io/shell.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError, type RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { BackendError, type RefConflictError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
 import { leafOf } from "../../engine/io/paths.ts";
 import { deleteFolderAside, lstatOf } from "../storage/aside.ts";
 import { keptStore, notOwned, placeTaken } from "../storage/created.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError, MergeConflict, RefConflictError } from "../../engine/model/errors.ts";
+import { BackendError, MergeConflict, RefConflictError } from "../../engine/model/backend_errors.ts";
 import { foreignPrograms, readHead } from "./_checkout.ts";
 import { isAncestor } from "./_objects.ts";
 import type { Git } from "./_program.ts";

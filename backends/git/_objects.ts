@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import type { Git } from "./_program.ts";
 import { KIND, type Repo } from "./_repo.ts";
 

@@ -8,14 +8,14 @@ import type { BackendSettings, Op } from "../backend.ts";
 import {
   BackendError,
   type BackendErrorOptions,
-  ConfigError,
   CredentialsError,
   PermissionDeniedError,
   SandboxError,
   StateGoneError,
   StoreNotFoundError,
   UnavailableError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { ConfigError } from "../../engine/model/errors.ts";
 import { run, type RunOptions, type RunResult } from "../../engine/io/process.ts";
 import { sleep } from "../../engine/io/retry.ts";
 import { shellQuote } from "../../engine/io/shell.ts";

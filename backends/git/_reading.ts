@@ -5,7 +5,7 @@
  */
 
 import type { Op, Pin, Source } from "../backend.ts";
-import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../engine/model/backend_errors.ts";
 import { parsePinRef, parseWorkingRef } from "../../engine/model/names.ts";
 import { baseOfHead, headBranch, readHead, resolveCommit } from "./_checkout.ts";
 import type { Git } from "./_program.ts";

@@ -8,10 +8,10 @@ import type { Op } from "../backend.ts";
 import {
   BackendError,
   CommitStateUnknownError,
-  messageOf,
   RefConflictError,
   RefMovedError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { messageOf } from "../../engine/model/errors.ts";
 import type { Git } from "./_program.ts";
 import { KIND, type Repo } from "./_repo.ts";
 

@@ -10,10 +10,10 @@ import {
   CommitStateUnknownError,
   CredentialsError,
   InvalidLocatorError,
-  messageOf,
   RefConflictError,
   StoreNotFoundError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { messageOf } from "../../engine/model/errors.ts";
 import type { Git } from "./_program.ts";
 import { shortName } from "./_refs.ts";
 import { KIND, type Repo } from "./_repo.ts";

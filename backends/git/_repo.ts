@@ -5,7 +5,8 @@
  */
 
 import { atOf, type BackendSettings, type Locator, type State } from "../backend.ts";
-import { BackendError, InvalidLocatorError, renderState, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { BackendError, InvalidLocatorError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { canonicalUri, isInside } from "../../engine/io/paths.ts";
 import { fsError, isNotFound } from "../storage/fs_error.ts";
 import { isAbsolute, join } from "node:path";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DEFAULT_SETTINGS } from "../backend.ts";
-import { BackendError, InvalidLocatorError, RefConflictError } from "../../engine/model/errors.ts";
+import { BackendError, InvalidLocatorError, RefConflictError } from "../../engine/model/backend_errors.ts";
 import { tempRepo } from "../../tests/helpers/repo.ts";
 import { GitBackend } from "./git.ts";
 

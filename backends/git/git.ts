@@ -32,7 +32,7 @@ import {
   RefMovedError,
   StateGoneError,
   StoreNotFoundError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { parsePinRef, parseWorkingRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { baseOfHead, headBranch } from "./_checkout.ts";

@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import { observeSpawns } from "../../engine/io/process.ts";
-import { BackendError, ConfigError, MergeConflict, RefMovedError } from "../../engine/model/errors.ts";
+import { BackendError, MergeConflict, RefMovedError } from "../../engine/model/backend_errors.ts";
+import { ConfigError } from "../../engine/model/errors.ts";
 import { type TempRepo, tempRepo } from "../../tests/helpers/repo.ts";
 import { ABSENT, type BackendSettings, DEFAULT_SETTINGS, type Locator, type State } from "../backend.ts";
 import { GitBackend } from "./git.ts";

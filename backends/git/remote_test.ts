@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { type TempRepo, tempRepo } from "../../tests/helpers/repo.ts";
 import { type BackendSettings, DEFAULT_SETTINGS, type Locator, type State } from "../backend.ts";
 import { GitBackend } from "./git.ts";

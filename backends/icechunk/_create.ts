@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { type RefConflictError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { type RefConflictError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
 import { leafOf } from "../../engine/io/paths.ts";
 import { parsePinRef } from "../../engine/model/names.ts";
 import { asideOf, deleteFolderAside, lstatOf } from "../storage/aside.ts";

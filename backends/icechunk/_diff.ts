@@ -6,7 +6,7 @@
 
 import type { DiffResult } from "@earthmover/icechunk-wasm32-wasi";
 import { type Change, MAX_DIFF_ENTRIES, type ObjectDiff, type Op } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import { refusalOf } from "./_errors.ts";
 import { commonAncestor } from "./_history.ts";

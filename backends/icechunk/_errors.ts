@@ -9,11 +9,11 @@ import {
   BackendError,
   type BackendErrorOptions,
   CapabilityError,
-  messageOf,
   RefConflictError,
   StateGoneError,
   StoreNotFoundError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { messageOf } from "../../engine/model/errors.ts";
 import { KIND } from "./_locator.ts";
 
 /** Why the library refused. */

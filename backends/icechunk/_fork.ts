@@ -5,7 +5,8 @@
  */
 
 import { ABSENT, type Expected, type Op, type Source, type State } from "../backend.ts";
-import { RefConflictError, RefMovedError, renderState, UnavailableError } from "../../engine/model/errors.ts";
+import { RefConflictError, RefMovedError, UnavailableError } from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { refusalOf } from "./_errors.ts";
 import { isAncestor } from "./_history.ts";
 import { KIND, MAIN, snapshotOf, stateOf } from "./_locator.ts";

@@ -6,7 +6,7 @@
 
 import type { SnapshotInfo } from "@earthmover/icechunk-wasm32-wasi";
 import type { HistoryEntry, Op } from "../backend.ts";
-import { StateGoneError } from "../../engine/model/errors.ts";
+import { StateGoneError } from "../../engine/model/backend_errors.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { branchHead, branchNames, tagNames, tagTarget } from "./_refs.ts";
 import type { Store, View } from "./_repository.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Locator, State } from "../backend.ts";
-import { InvalidLocatorError } from "../../engine/model/errors.ts";
+import { InvalidLocatorError } from "../../engine/model/backend_errors.ts";
 import { localPath } from "../../engine/io/paths.ts";
 import { uriOf } from "./statics.ts";
 

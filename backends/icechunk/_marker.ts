@@ -9,7 +9,7 @@
  */
 
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { KIND } from "./_locator.ts";
 
 /** The object that holds everything about refs. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { DEFAULT_SETTINGS } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { createRepository, writeArray } from "../../tests/helpers/icechunk_data.ts";
 import { readMarker, withMarker } from "./_marker.ts";
 import { IcechunkBackend } from "./icechunk.ts";

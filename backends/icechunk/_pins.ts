@@ -6,7 +6,7 @@
  */
 
 import type { Op, Pin, State } from "../backend.ts";
-import { RefConflictError } from "../../engine/model/errors.ts";
+import { RefConflictError } from "../../engine/model/backend_errors.ts";
 import { parsePinRef, refForPin } from "../../engine/model/names.ts";
 import { refusalOf } from "./_errors.ts";
 import { KIND, snapshotOf } from "./_locator.ts";

@@ -6,7 +6,7 @@
 
 import { type Locator, type Op, type Pin, type Source, withoutAt } from "../backend.ts";
 import { atOf } from "../backend.ts";
-import { StateGoneError } from "../../engine/model/errors.ts";
+import { StateGoneError } from "../../engine/model/backend_errors.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import { parsePinRef } from "../../engine/model/names.ts";
 import { refusalOf } from "./_errors.ts";

@@ -6,7 +6,8 @@
 
 import type { Repository } from "@earthmover/icechunk-wasm32-wasi";
 import type { Op } from "../backend.ts";
-import { StateGoneError, StoreNotFoundError, TetherError } from "../../engine/model/errors.ts";
+import { StateGoneError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
+import { TetherError } from "../../engine/model/errors.ts";
 import type { ObjectStorage, StoredObject } from "../storage/storage.ts";
 import { libraryError, refusalOf } from "./_errors.ts";
 import { KIND, MAIN } from "./_locator.ts";

@@ -6,7 +6,7 @@
 
 import type { Store as ZarrStore } from "@earthmover/icechunk-wasm32-wasi";
 import type { Op } from "../backend.ts";
-import { StateGoneError } from "../../engine/model/errors.ts";
+import { StateGoneError } from "../../engine/model/backend_errors.ts";
 import { type JsonObject, parseJson } from "../../engine/model/json.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { damagedError, refusalOf } from "./_errors.ts";

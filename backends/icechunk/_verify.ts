@@ -5,7 +5,7 @@
  */
 
 import type { Op, Pin, State, Verdict } from "../backend.ts";
-import { BackendError, StateGoneError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../engine/model/backend_errors.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { snapshotOf } from "./_locator.ts";
 import { generationsOf, pinPlace, tagNames, tagTarget } from "./_refs.ts";

@@ -6,7 +6,7 @@
 
 import type { Session } from "@earthmover/icechunk-wasm32-wasi";
 import type { Handle, HandleJson } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import type { Place } from "./_refs.ts";
 import { Store } from "./_repository.ts";
 import { Lease } from "./library.ts";

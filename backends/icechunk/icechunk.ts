@@ -21,7 +21,7 @@ import type {
   Target,
   Verdict,
 } from "../backend.ts";
-import { InvalidLocatorError } from "../../engine/model/errors.ts";
+import { InvalidLocatorError } from "../../engine/model/backend_errors.ts";
 import { canonical } from "../../engine/model/hash.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { WORKING_REF_PREFIX } from "../../engine/model/names.ts";

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { createRepository, putArray, readArray, write, writeArray } from "../../tests/helpers/icechunk_data.ts";
 import { LocalStorage } from "../storage/local.ts";
 import { ABSENT, DEFAULT_SETTINGS, type Locator, type ObjectBackend, type Pin, type State } from "../backend.ts";

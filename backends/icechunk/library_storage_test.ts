@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import type { StorageGetObjectConditionalArgs, StoragePutObjectArgs } from "@earthmover/icechunk-wasm32-wasi";
-import { UnavailableError } from "../../engine/model/errors.ts";
+import { UnavailableError } from "../../engine/model/backend_errors.ts";
 import { sha256 } from "../../engine/model/hash.ts";
 import { LocalStorage } from "../storage/local.ts";
 import type { Library } from "./library.ts";

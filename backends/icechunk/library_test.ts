@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { fileURLToPath } from "node:url";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { createRepository, writeArray } from "../../tests/helpers/icechunk_data.ts";
 import { DEFAULT_SETTINGS } from "../backend.ts";
 import { IcechunkBackend } from "./icechunk.ts";

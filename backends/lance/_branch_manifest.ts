@@ -6,7 +6,7 @@
  * @module
  */
 
-import { CapabilityError } from "../../engine/model/errors.ts";
+import { CapabilityError } from "../../engine/model/backend_errors.ts";
 import { basePaths, buildManifestFile, type ManifestFile, sectionAt, withLength } from "./_manifest.ts";
 import { Message } from "./_protobuf.ts";
 

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { CapabilityError } from "../../engine/model/errors.ts";
+import { CapabilityError } from "../../engine/model/backend_errors.ts";
 import { cloneForBranch, type CloneOptions, sameClone } from "./_branch_manifest.ts";
 import { type ManifestFile, parseManifestFile, readManifest, sectionAt } from "./_manifest.ts";
 import { Message } from "./_protobuf.ts";

@@ -11,8 +11,8 @@ import {
   InvalidLocatorError,
   RefConflictError,
   RefMovedError,
-  renderState,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { sameContent } from "../../engine/model/manifest.ts";
 import { parseWorkingRef } from "../../engine/model/names.ts";
 import { type BranchFiles, cloneForBranch, sameClone } from "./_branch_manifest.ts";

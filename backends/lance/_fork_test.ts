@@ -5,7 +5,7 @@ import {
   ConcurrentChangeError,
   RefConflictError,
   RefMovedError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
 import { ABSENT, DEFAULT_SETTINGS } from "../backend.ts";
 import { lanceRows, withLanceTable } from "../../tests/helpers/lance_data.ts";
 import { fork, head, REF, type Setting, setting, write } from "./_test_setting.ts";

@@ -5,7 +5,8 @@
  */
 
 import { atOf, type Locator, type Op, type Source, type State } from "../backend.ts";
-import { BackendError, ConcurrentChangeError, renderState, StateGoneError } from "../../engine/model/errors.ts";
+import { BackendError, ConcurrentChangeError, StateGoneError } from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { integer } from "../../engine/model/json.ts";
 import { type Branch, branchId, readBranch, readTag } from "./_refs.ts";
 import { baseOf, findVersion, KIND, listVersions, MAIN, requireTable, type Table, type VersionFile } from "./_table.ts";

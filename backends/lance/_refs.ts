@@ -5,7 +5,7 @@
  */
 
 import type { Op } from "../backend.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import { type Json, type JsonObject, parseJson, writeJson } from "../../engine/model/json.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { branchFolder, KIND, MAIN, type Table } from "./_table.ts";

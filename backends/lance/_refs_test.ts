@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 import {
   branchId,
   branchNames,

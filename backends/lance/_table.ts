@@ -5,7 +5,12 @@
  */
 
 import type { BackendSettings, Locator, Op } from "../backend.ts";
-import { BackendError, InvalidLocatorError, StateGoneError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import {
+  BackendError,
+  InvalidLocatorError,
+  StateGoneError,
+  StoreNotFoundError,
+} from "../../engine/model/backend_errors.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { LocalStorage, requireLocal } from "../storage/local.ts";
 import type { ObjectStorage } from "../storage/storage.ts";

@@ -5,7 +5,8 @@
  */
 
 import type { Op, Pin, State, Verdict } from "../backend.ts";
-import { BackendError, renderState, StateGoneError } from "../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { isInside, localPath, resolveExisting } from "../../engine/io/paths.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { LocalStorage } from "../storage/local.ts";

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { StateGoneError } from "../../engine/model/errors.ts";
+import { StateGoneError } from "../../engine/model/backend_errors.ts";
 import { withLanceTable } from "../../tests/helpers/lance_data.ts";
 import { fork, head, PIN, REF, setting, write } from "./_test_setting.ts";
 

@@ -5,7 +5,8 @@
  */
 
 import type { Handle, HandleJson } from "../backend.ts";
-import { BackendError, CapabilityError, messageOf, TetherError } from "../../engine/model/errors.ts";
+import { BackendError, CapabilityError } from "../../engine/model/backend_errors.ts";
+import { messageOf, TetherError } from "../../engine/model/errors.ts";
 import { integer } from "../../engine/model/json.ts";
 import { LANCE_ADDON, loadAddon } from "../native.ts";
 import type { Position } from "./_positions.ts";

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { CapabilityError, StateGoneError } from "../../engine/model/errors.ts";
+import { CapabilityError, StateGoneError } from "../../engine/model/backend_errors.ts";
 import { createLanceTable, lanceRows } from "../../tests/helpers/lance_data.ts";
 import { fork, head, PIN, type Setting, setting, write } from "./_test_setting.ts";
 import type { LanceHandle } from "./handle.ts";

@@ -20,7 +20,8 @@ import type {
   Target,
   Verdict,
 } from "../backend.ts";
-import { RefConflictError, renderState, StateGoneError } from "../../engine/model/errors.ts";
+import { RefConflictError, StateGoneError } from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { canonicalUri } from "../../engine/io/paths.ts";
 import { mapLimit } from "../../engine/io/pool.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";

@@ -5,7 +5,7 @@ import {
   InvalidLocatorError,
   StateGoneError,
   StoreNotFoundError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
 import type { State } from "../backend.ts";
 import { lanceRows, withLanceTable } from "../../tests/helpers/lance_data.ts";
 import { fork, head, PIN, REF, setting, write } from "./_test_setting.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Handle, HandleJson } from "../backend.ts";
-import { CapabilityError } from "../../engine/model/errors.ts";
+import { CapabilityError } from "../../engine/model/backend_errors.ts";
 import type { JsonObject } from "../../engine/model/json.ts";
 import type { MemorySnapshot, MemoryStore } from "./store.ts";
 

@@ -29,9 +29,9 @@ import {
   MergeConflict,
   RefConflictError,
   RefMovedError,
-  renderState,
   StateGoneError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
+import { renderState } from "../../engine/model/render_state.ts";
 import { parsePinRef, refForPin, WORKING_REF_PREFIX } from "../../engine/model/names.ts";
 import { diffPayloads, mergePayloads } from "./_merge.ts";
 import { MemoryHandle } from "./handle.ts";

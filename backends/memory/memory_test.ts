@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import fc from "fast-check";
-import { CapabilityError, InvalidLocatorError, StoreNotFoundError } from "../../engine/model/errors.ts";
+import { CapabilityError, InvalidLocatorError, StoreNotFoundError } from "../../engine/model/backend_errors.ts";
 import { computePinId } from "../../engine/model/hash.ts";
 import { jsonEqual, type JsonObject } from "../../engine/model/json.ts";
 import { diffPayloads, mergePayloads } from "./_merge.ts";

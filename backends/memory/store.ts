@@ -11,7 +11,7 @@ import {
   StateGoneError,
   StoreNotFoundError,
   UnavailableError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
 
 const KIND = "memory";
 

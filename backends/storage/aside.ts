@@ -6,7 +6,8 @@
  */
 
 import { basename, dirname, join } from "node:path";
-import { BackendError, messageOf } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
+import { messageOf } from "../../engine/model/errors.ts";
 import { fsError, isNotFound } from "./fs_error.ts";
 
 /** What is known of a folder to delete. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { InvalidLocatorError, RefConflictError } from "../../engine/model/errors.ts";
+import { InvalidLocatorError, RefConflictError } from "../../engine/model/backend_errors.ts";
 
 /** Returns the error of a store that cannot be made where something is. */
 export function placeTaken(path: string, kind: string): InvalidLocatorError {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { UnavailableError } from "../../engine/model/errors.ts";
+import { UnavailableError } from "../../engine/model/backend_errors.ts";
 import { type Patience, tryFlock } from "../../engine/io/flock.ts";
 import { sleep } from "../../engine/io/retry.ts";
 import { join } from "node:path";

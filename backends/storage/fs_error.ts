@@ -11,7 +11,7 @@ import {
   SandboxError,
   StoreNotFoundError,
   UnavailableError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
 import { shellQuote } from "../../engine/io/shell.ts";
 import { dirname } from "node:path";
 

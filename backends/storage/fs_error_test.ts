@@ -5,7 +5,7 @@ import {
   SandboxError,
   StoreNotFoundError,
   UnavailableError,
-} from "../../engine/model/errors.ts";
+} from "../../engine/model/backend_errors.ts";
 import { fsError } from "./fs_error.ts";
 
 Deno.test("[backends 1.9] each failure of the file system is the error that callers act on", () => {

@@ -7,7 +7,7 @@
 import type { Op } from "../backend.ts";
 import { compareCodePoints } from "../../engine/model/json.ts";
 import { sha256 } from "../../engine/model/hash.ts";
-import { BackendError, CapabilityError } from "../../engine/model/errors.ts";
+import { BackendError, CapabilityError } from "../../engine/model/backend_errors.ts";
 import { localPath } from "../../engine/io/paths.ts";
 import { Mutex } from "../../engine/io/pool.ts";
 import { dirname, join } from "node:path";

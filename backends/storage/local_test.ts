@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { fileURLToPath } from "node:url";
-import { BackendError, UnavailableError } from "../../engine/model/errors.ts";
+import { BackendError, UnavailableError } from "../../engine/model/backend_errors.ts";
 import { lockFolder } from "./folder_lock.ts";
 import { LocalStorage } from "./local.ts";
 

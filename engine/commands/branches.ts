@@ -8,14 +8,8 @@ import { entryOf } from "../files/workspace.ts";
 import { type Expected, type ObjectBackend, type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { operands } from "../io/shell.ts";
-import {
-  BackendError,
-  CapabilityError,
-  messageOf,
-  PinDriftError,
-  StateGoneError,
-  type TetherError,
-} from "../model/errors.ts";
+import { BackendError, CapabilityError, StateGoneError } from "../model/backend_errors.ts";
+import { messageOf, PinDriftError, type TetherError } from "../model/errors.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
 import type { ObjectManifest, State } from "../model/manifest.ts";
 import { parseWorkingRef } from "../model/names.ts";

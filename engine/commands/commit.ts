@@ -8,7 +8,9 @@
  */
 
 import type { Context } from "../context.ts";
-import { ConfigError, MultiObjectError, renderState, StalePlanError } from "../model/errors.ts";
+import { ConfigError, StalePlanError } from "../model/errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
+import { renderState } from "../model/render_state.ts";
 import { redact } from "../model/redact.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";

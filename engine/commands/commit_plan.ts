@@ -10,14 +10,9 @@ import type { Position } from "../../vcs/adapter.ts";
 import type { Context } from "../context.ts";
 import { seconds } from "../env.ts";
 import { capabilitiesOf, scopeOf } from "../kinds.ts";
-import {
-  ConfigError,
-  MultiObjectError,
-  reasonOf,
-  renderState,
-  StaleWorkingCopyError,
-  UnpinnedStateError,
-} from "../model/errors.ts";
+import { ConfigError, StaleWorkingCopyError, UnpinnedStateError } from "../model/errors.ts";
+import { MultiObjectError, reasonOf } from "../model/multi_object_error.ts";
+import { renderState } from "../model/render_state.ts";
 import { computePinId } from "../model/hash.ts";
 import { compareCodePoints } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";

@@ -17,15 +17,9 @@ import { parseManifest } from "../files/manifests.ts";
 import { Mutex } from "../io/pool.ts";
 import { redact } from "../model/redact.ts";
 import { operands } from "../io/shell.ts";
-import {
-  asError,
-  ConfigError,
-  messageOf,
-  MultiObjectError,
-  PermissionDeniedError,
-  TetherError,
-  VcsError,
-} from "../model/errors.ts";
+import { asError, ConfigError, messageOf, TetherError, VcsError } from "../model/errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
+import { PermissionDeniedError } from "../model/backend_errors.ts";
 import type { JsonObject } from "../model/json.ts";
 import { canonicalManifest, type ObjectManifest, type Pin, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";

@@ -7,7 +7,8 @@
 import type { ObjectDiff } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { readListing } from "../files/listings.ts";
-import { type ConfigError, reasonOf } from "../model/errors.ts";
+import type { ConfigError } from "../model/errors.ts";
+import { reasonOf } from "../model/multi_object_error.ts";
 import { compareCodePoints, jsonEqual, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent } from "../model/manifest.ts";

@@ -8,7 +8,8 @@
 import type { Context } from "../context.ts";
 import { planContext } from "../files/journal.ts";
 import { operands } from "../io/shell.ts";
-import { messageOf, MultiObjectError, StalePlanError, TetherError } from "../model/errors.ts";
+import { messageOf, StalePlanError, TetherError } from "../model/errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
 import type { JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import type { Plan } from "../plan/plan.ts";

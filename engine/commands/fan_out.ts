@@ -8,7 +8,7 @@ import type { ObjectBackend, Op } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { capabilitiesOf, storeOf, withKey } from "../kinds.ts";
 import { mapSettled } from "../io/pool.ts";
-import { MultiObjectError } from "../model/errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
 import type { ObjectManifest } from "../model/manifest.ts";
 import type { CallOptions, Progress } from "../reports/report.ts";
 

@@ -14,7 +14,8 @@ import { Journal, type OpEntry, planActions, planContext } from "../files/journa
 import { datasetPaths, refuseLinks } from "../files/layout.ts";
 import { acquireLock } from "../files/lock.ts";
 import { parseWorkspace, WorkspaceFile, type WorkspaceState } from "../files/workspace.ts";
-import { asError, ConfigError, MultiObjectError, reasonOf, VcsError } from "../model/errors.ts";
+import { asError, ConfigError, VcsError } from "../model/errors.ts";
+import { MultiObjectError, reasonOf } from "../model/multi_object_error.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { Plan } from "../plan/plan.ts";
 import { checkPlan } from "../plan/preconditions.ts";

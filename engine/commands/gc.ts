@@ -10,15 +10,9 @@ import type { Context } from "../context.ts";
 import { removeListing } from "../files/listings.ts";
 import type { RunningOp } from "../files/journal.ts";
 import { entryOf } from "../files/workspace.ts";
-import {
-  asError,
-  messageOf,
-  MultiObjectError,
-  reasonOf,
-  renderState,
-  StalePlanError,
-  TetherError,
-} from "../model/errors.ts";
+import { asError, messageOf, StalePlanError, TetherError } from "../model/errors.ts";
+import { MultiObjectError, reasonOf } from "../model/multi_object_error.ts";
+import { renderState } from "../model/render_state.ts";
 import { isJsonObject, type JsonObject } from "../model/json.ts";
 import { type Locator, sameContent } from "../model/manifest.ts";
 import { operate, withLocks } from "../plan/operation.ts";

@@ -11,7 +11,7 @@ import type { Context } from "../context.ts";
 import type { References, StoreReferences } from "../history/reference_set.ts";
 import { mapSettled } from "../io/pool.ts";
 import { scopeOf, storeOf } from "../kinds.ts";
-import { renderState } from "../model/errors.ts";
+import { renderState } from "../model/render_state.ts";
 import { canonical } from "../model/hash.ts";
 import { compareCodePoints, type JsonObject } from "../model/json.ts";
 import { contentState, sameContent } from "../model/manifest.ts";

@@ -7,7 +7,7 @@
 import type { Context } from "../context.ts";
 import type { References, StoreReferences } from "../history/reference_set.ts";
 import { storeOf } from "../kinds.ts";
-import { reasonOf } from "../model/errors.ts";
+import { reasonOf } from "../model/multi_object_error.ts";
 import type { JsonObject } from "../model/json.ts";
 import { type Locator, locatorText, type ObjectManifest } from "../model/manifest.ts";
 import type { Action } from "../plan/plan.ts";

@@ -9,7 +9,7 @@ import { type Source, withoutAt } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { entryOf } from "../files/workspace.ts";
 import { operands } from "../io/shell.ts";
-import { renderState } from "../model/errors.ts";
+import { renderState } from "../model/render_state.ts";
 import { computePinId } from "../model/hash.ts";
 import { contentState, sameContent, type State } from "../model/manifest.ts";
 import { refForPin } from "../model/names.ts";

@@ -6,7 +6,8 @@
 
 import type { ObjectBackend } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
-import { CapabilityError, ConfigError } from "../model/errors.ts";
+import { CapabilityError } from "../model/backend_errors.ts";
+import { ConfigError } from "../model/errors.ts";
 import { DEFAULT_POLICY, type Locator, type ObjectManifest } from "../model/manifest.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";
 import type { LogReport } from "../reports/reading.ts";

@@ -17,15 +17,9 @@ import {
 import type { Context } from "../context.ts";
 import type { OpEntry } from "../files/journal.ts";
 import { capabilitiesOf, scopeOf, tierOfObject, withKey } from "../kinds.ts";
-import {
-  BackendError,
-  CapabilityError,
-  PinDriftError,
-  renderState,
-  StaleWorkingCopyError,
-  StateGoneError,
-  TetherError,
-} from "../model/errors.ts";
+import { BackendError, CapabilityError, StateGoneError } from "../model/backend_errors.ts";
+import { PinDriftError, StaleWorkingCopyError, TetherError } from "../model/errors.ts";
+import { renderState } from "../model/render_state.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import { locatorText, type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import { operands, shellQuote } from "../io/shell.ts";

@@ -8,7 +8,8 @@
 import type { BackendStatics } from "../../backends/backend.ts";
 import type { Context } from "../context.ts";
 import { capabilitiesOf } from "../kinds.ts";
-import { BackendError, MultiObjectError } from "../model/errors.ts";
+import { BackendError } from "../model/backend_errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";
 import type { Plan } from "../plan/plan.ts";
 import { actionsOf } from "../plan/preconditions.ts";

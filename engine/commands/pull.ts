@@ -5,7 +5,8 @@
  */
 
 import type { Context } from "../context.ts";
-import { ConfigError, MultiObjectError, StaleWorkingCopyError } from "../model/errors.ts";
+import { ConfigError, StaleWorkingCopyError } from "../model/errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
 import { parseManifest } from "../files/manifests.ts";
 import { manifestPath, selectKeys } from "../model/keys.ts";
 import { type ObjectManifest, sameContent, type State } from "../model/manifest.ts";

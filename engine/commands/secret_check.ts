@@ -5,7 +5,8 @@
  */
 
 import type { Context } from "../context.ts";
-import { ConfigError, InvalidLocatorError } from "../model/errors.ts";
+import { ConfigError } from "../model/errors.ts";
+import { InvalidLocatorError } from "../model/backend_errors.ts";
 import { Float, type Json, type JsonObject, writeJson } from "../model/json.ts";
 import type { Locator, ObjectManifest } from "../model/manifest.ts";
 import { namesSecret, secretIn, tokenIn } from "../model/redact.ts";

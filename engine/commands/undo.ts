@@ -7,7 +7,8 @@
 import type { Context } from "../context.ts";
 import { type OpEntry, planContext } from "../files/journal.ts";
 import { parseWorkspace } from "../files/workspace.ts";
-import { renderState, TetherError } from "../model/errors.ts";
+import { renderState } from "../model/render_state.ts";
+import { TetherError } from "../model/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../model/json.ts";
 import { operate, withLocks } from "../plan/operation.ts";
 import { type CallOptions, withJson } from "../reports/report.ts";

@@ -8,7 +8,8 @@ import type { ObjectBackend, Retention, Verdict } from "../../backends/backend.t
 import type { Context } from "../context.ts";
 import { historyObjects } from "./history_objects.ts";
 import { namespaceOf, storeOf } from "../kinds.ts";
-import { BackendError, ConfigError, messageOf, TetherError } from "../model/errors.ts";
+import { BackendError } from "../model/backend_errors.ts";
+import { ConfigError, messageOf, TetherError } from "../model/errors.ts";
 import { canonical } from "../model/hash.ts";
 import { compareCodePoints, type JsonObject } from "../model/json.ts";
 import { selectKeys } from "../model/keys.ts";

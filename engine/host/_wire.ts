@@ -4,6 +4,7 @@
  * value is.
  */
 
+import * as backendErrors from "../model/backend_errors.ts";
 import * as errors from "../model/errors.ts";
 import { Float } from "../model/json.ts";
 import { ABSENT } from "../../backends/backend.ts";
@@ -68,7 +69,7 @@ function packError(error: Error): unknown {
   const packed = new Map<string, unknown>([
     ["tag", "error"],
     ["name", error.name],
-    ["message", error instanceof errors.BackendError ? error.reason : error.message],
+    ["message", error instanceof backendErrors.BackendError ? error.reason : error.message],
     ["stack", error.stack],
     ["cause", error.cause instanceof Error ? packError(error.cause) : undefined],
   ]);
@@ -97,9 +98,10 @@ function unpackError(packed: Map<string, unknown>): Error {
   return error;
 }
 
+const OURS = { ...errors, ...backendErrors } as unknown as Record<string, ErrorMaker | undefined>;
+
 function makeOurs(name: string, message: string, options: object): Error {
-  const Class = (errors as unknown as Record<string, ErrorMaker | undefined>)[name];
-  return new (Class ?? errors.TetherError as ErrorMaker)(message, options);
+  return new (OURS[name] ?? errors.TetherError as ErrorMaker)(message, options);
 }
 
 const BUILT_IN = { TypeError, RangeError, SyntaxError, ...Deno.errors } as unknown as Record<string, ErrorMaker>;

@@ -6,7 +6,7 @@
 
 import { fileURLToPath } from "node:url";
 import { receiveMessageOnPort } from "node:worker_threads";
-import { BackendError, UnavailableError } from "../model/errors.ts";
+import { BackendError, UnavailableError } from "../model/backend_errors.ts";
 import { NO_NEEDS, type PermissionNeeds } from "../../backends/backend.ts";
 import { NO_SIGNALS, pack, type SignalPort, unpack } from "./_wire.ts";
 import type { HostAnswer, HostMessage } from "./worker_entry.ts";

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { DEFAULT_SETTINGS } from "../../backends/backend.ts";
-import { BackendError } from "../model/errors.ts";
+import { BackendError } from "../model/backend_errors.ts";
 import { openIsolated } from "./isolate.ts";
 
 Deno.test("[commands 5.29] a kind that comes with tether runs in a worker under --isolate", async () => {

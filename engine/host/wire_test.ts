@@ -1,6 +1,7 @@
 import { strict as assert } from "node:assert";
 import fc from "fast-check";
 import { ABSENT } from "../../backends/backend.ts";
+import * as backendErrors from "../model/backend_errors.ts";
 import * as errors from "../model/errors.ts";
 import { Float, integer, type Json, jsonEqual } from "../model/json.ts";
 import { pack, unpack } from "./_wire.ts";
@@ -46,20 +47,20 @@ Deno.test("[backends 1.9] an error crosses with its class, label, hints, details
   };
   const made: errors.TetherError[] = [
     new errors.ConfigError("Cannot", options),
-    new errors.BackendError("Cannot", { ...options, code: "quota", retryable: true }),
-    new errors.CapabilityError("Cannot", options),
-    new errors.RefMovedError("Cannot", options),
-    new errors.MergeConflict("Cannot", options),
-    new errors.StoreNotFoundError("Cannot", options),
-    new errors.StateGoneError("Cannot", options),
-    new errors.RefConflictError("Cannot", options),
-    new errors.CredentialsError("Cannot", options),
-    new errors.PermissionDeniedError("Cannot", options),
-    new errors.SandboxError("Cannot", options),
-    new errors.UnavailableError("Cannot", options),
-    new errors.CommitStateUnknownError("Cannot", options),
-    new errors.ConcurrentChangeError("Cannot", options),
-    new errors.InvalidLocatorError("Cannot", options),
+    new backendErrors.BackendError("Cannot", { ...options, code: "quota", retryable: true }),
+    new backendErrors.CapabilityError("Cannot", options),
+    new backendErrors.RefMovedError("Cannot", options),
+    new backendErrors.MergeConflict("Cannot", options),
+    new backendErrors.StoreNotFoundError("Cannot", options),
+    new backendErrors.StateGoneError("Cannot", options),
+    new backendErrors.RefConflictError("Cannot", options),
+    new backendErrors.CredentialsError("Cannot", options),
+    new backendErrors.PermissionDeniedError("Cannot", options),
+    new backendErrors.SandboxError("Cannot", options),
+    new backendErrors.UnavailableError("Cannot", options),
+    new backendErrors.CommitStateUnknownError("Cannot", options),
+    new backendErrors.ConcurrentChangeError("Cannot", options),
+    new backendErrors.InvalidLocatorError("Cannot", options),
   ];
   for (const error of made) {
     const back = across(error);

@@ -12,7 +12,7 @@ import type {
   Locator,
   ObjectBackend,
 } from "../../backends/backend.ts";
-import { BackendError } from "../model/errors.ts";
+import { BackendError } from "../model/backend_errors.ts";
 import { canonical } from "../model/hash.ts";
 import { requirePermissions, unionNeeds } from "../permissions.ts";
 import { type BackendModule, codeNeeds, WorkerClient } from "./client.ts";

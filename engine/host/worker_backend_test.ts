@@ -1,7 +1,8 @@
 import { strict as assert } from "node:assert";
 import { DEFAULT_SETTINGS, type ObjectBackend } from "../../backends/backend.ts";
 import { openBackend, staticsOf } from "../../backends/catalog.ts";
-import { BackendError, ConfigError, RefMovedError, SandboxError } from "../model/errors.ts";
+import { BackendError, RefMovedError, SandboxError } from "../model/backend_errors.ts";
+import { ConfigError } from "../model/errors.ts";
 import { Float } from "../model/json.ts";
 import { registerBackend } from "./register.ts";
 

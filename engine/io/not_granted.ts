@@ -4,7 +4,8 @@
  * @module
  */
 
-import { messageOf, SandboxError } from "../model/errors.ts";
+import { messageOf } from "../model/errors.ts";
+import { SandboxError } from "../model/backend_errors.ts";
 import { shellQuote } from "./shell.ts";
 
 /** Returns an error of the runtime that nobody foresaw as one that names what was asked for, and the flag that grants it. */

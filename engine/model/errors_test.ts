@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { renderState } from "./errors.ts";
+import { renderState } from "./render_state.ts";
 import { Float, writeJson } from "./json.ts";
 
 Deno.test("[commands 3.5] renderState() cuts values at 16 characters, and none in half", () => {

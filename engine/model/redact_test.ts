@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BackendError } from "./errors.ts";
+import { BackendError } from "./backend_errors.ts";
 import { namesSecret, redact, redactJson, redactRecord, registerSecret, secretIn, tokenIn } from "./redact.ts";
 
 /** Letters and digits, so that no scanner takes this file for a leak: the shapes are put together here. */

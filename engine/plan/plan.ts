@@ -4,7 +4,8 @@
  * @module
  */
 
-import { ConfigError, messageOf, MultiObjectError, StalePlanError } from "../model/errors.ts";
+import { ConfigError, messageOf, StalePlanError } from "../model/errors.ts";
+import { MultiObjectError } from "../model/multi_object_error.ts";
 import { sha256 } from "../model/hash.ts";
 import { Float, type Json, type JsonObject, parseJson, writeJson } from "../model/json.ts";
 import { PLAN_VERSION } from "../version.ts";

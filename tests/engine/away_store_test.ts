@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MultiObjectError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 import { tempRepo } from "../helpers/repo.ts";
 

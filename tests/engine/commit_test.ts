@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import {
   ConfigError,
-  MultiObjectError,
   StalePlanError,
   StaleWorkingCopyError,
   UnpinnedStateError,
   VcsError,
 } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { observeSpawns } from "../../engine/io/process.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { tempDataset } from "../helpers/dataset.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import { type EngineEnv, REAL_ENV } from "../../engine/env.ts";
-import { CapabilityError, ConfigError, TetherError } from "../../engine/model/errors.ts";
+import { CapabilityError } from "../../engine/model/backend_errors.ts";
+import { ConfigError, TetherError } from "../../engine/model/errors.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 /** A dataset on bookmark `probe`, with one commit below it. */

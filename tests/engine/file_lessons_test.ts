@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import type { State } from "../../engine/model/manifest.ts";
-import { MultiObjectError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { REAL_ENV } from "../../engine/env.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import type { CallOptions, Progress } from "../../engine/reports/report.ts";

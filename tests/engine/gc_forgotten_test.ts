@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import { REAL_ENV } from "../../engine/env.ts";
-import { MultiObjectError, UnavailableError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
+import { UnavailableError } from "../../engine/model/backend_errors.ts";
 import { onBoth } from "../helpers/both.ts";
 
 const RELEASES: Readonly<Record<string, (ds: Dataset) => Promise<unknown>>> = {

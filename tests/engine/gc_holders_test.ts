@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type MemorySystem, namedStore } from "../../backends/memory/store.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import { REAL_ENV } from "../../engine/env.ts";
-import { MultiObjectError, StalePlanError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
+import { StalePlanError } from "../../engine/model/errors.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 
 /** The branch of a bookmark `x`, at a state that a commit of bookmark `keep` has pinned too. */

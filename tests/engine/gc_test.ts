@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { ConfigError, MultiObjectError, StalePlanError, TetherError } from "../../engine/model/errors.ts";
+import { ConfigError, StalePlanError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import type { Dataset } from "../../engine/dataset.ts";
 import type { VerifyOptions } from "../../engine/commands/verify.ts";
 import type { VerifyReport } from "../../engine/reports/reading.ts";

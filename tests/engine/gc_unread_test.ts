@@ -3,7 +3,7 @@ import { namedStore } from "../../backends/memory/store.ts";
 import { dropLines } from "../../cli/drop.ts";
 import { gcLines } from "../../cli/gc.ts";
 import type { Dataset } from "../../engine/dataset.ts";
-import { MultiObjectError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import type { DropReport, GcReport } from "../../engine/reports/releasing.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { plainGit } from "../helpers/repo.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { MultiObjectError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
+import { TetherError } from "../../engine/model/errors.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 
 /** A bookmark `x` with a commit of its own, that was taken back by hand; the branch still stands where it was. */

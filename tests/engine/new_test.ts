@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import type { NewRequest } from "../../engine/commands/new_target.ts";
-import { ConfigError, MultiObjectError, StalePlanError, StaleWorkingCopyError } from "../../engine/model/errors.ts";
+import { ConfigError, StalePlanError, StaleWorkingCopyError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 

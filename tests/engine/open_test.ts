@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { CapabilityError, ConfigError, PinDriftError, StateGoneError, TetherError } from "../../engine/model/errors.ts";
+import { CapabilityError, StateGoneError } from "../../engine/model/backend_errors.ts";
+import { ConfigError, PinDriftError, TetherError } from "../../engine/model/errors.ts";
 import { REAL_ENV } from "../../engine/env.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 

@@ -1,7 +1,8 @@
 import { REAL_ENV } from "../../engine/env.ts";
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { ConfigError, MultiObjectError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
+import { ConfigError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { MultiObjectError, StaleWorkingCopyError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
+import { StaleWorkingCopyError } from "../../engine/model/errors.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 import { appendLanceRows, createLanceTable } from "../helpers/lance_data.ts";

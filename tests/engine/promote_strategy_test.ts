@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Locator } from "../../backends/backend.ts";
 import { namedStore } from "../../backends/memory/store.ts";
-import { MultiObjectError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import type { PromoteReport } from "../../engine/reports/moving.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 import { plainGit } from "../helpers/repo.ts";

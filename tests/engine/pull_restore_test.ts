@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { ConfigError, MultiObjectError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
+import { ConfigError, StaleWorkingCopyError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
 Deno.test("[commands 5.8] pull takes what upstream holds now: branches, files, and objects past their position", async () => {

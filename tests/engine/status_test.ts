@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { ConfigError, MultiObjectError, TetherError } from "../../engine/model/errors.ts";
+import { ConfigError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { tempDataset } from "../helpers/dataset.ts";
 
 Deno.test("[commands 5.6, Δ38, L06] status is local: it contacts no store until asked", async () => {

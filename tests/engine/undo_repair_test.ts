@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
-import { MultiObjectError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
+import { TetherError } from "../../engine/model/errors.ts";
 import { parsePinRef } from "../../engine/model/names.ts";
 import { scene } from "../fault/_scene.ts";
 import type { RepairReport } from "../../engine/reports/releasing.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { namedStore } from "../../backends/memory/store.ts";
-import { MultiObjectError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 import { type TempRepo, tempRepo } from "../helpers/repo.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { namedStore } from "../../backends/memory/store.ts";
 import type { Dataset } from "../../engine/dataset.ts";
-import { MultiObjectError, TetherError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
+import { TetherError } from "../../engine/model/errors.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 import { faults, mendAll, registerFlaky } from "../helpers/flaky_memory.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { Dataset } from "../../engine/dataset.ts";
 import type { UpgradeReport } from "../../engine/commands/upgrade.ts";
-import { ConfigError, MultiObjectError, StalePlanError } from "../../engine/model/errors.ts";
+import { ConfigError, StalePlanError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { Plan } from "../../engine/plan/plan.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { tempDataset } from "../helpers/dataset.ts";

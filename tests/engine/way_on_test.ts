@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { ConfigError, MultiObjectError, VcsError } from "../../engine/model/errors.ts";
+import { ConfigError, VcsError } from "../../engine/model/errors.ts";
+import { MultiObjectError } from "../../engine/model/multi_object_error.ts";
 import { type BothDataset, onBoth } from "../helpers/both.ts";
 import { type TempDataset, tempDataset } from "../helpers/dataset.ts";
 import { typed } from "../helpers/typed.ts";

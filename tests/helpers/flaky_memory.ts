@@ -8,7 +8,7 @@ import type { BackendStatics, Capability, Locator, ObjectBackend } from "../../b
 import { registerStatics } from "../../backends/catalog.ts";
 import { MemoryBackend } from "../../backends/memory/memory.ts";
 import { memoryStatics } from "../../backends/memory/statics.ts";
-import { CommitStateUnknownError, UnavailableError } from "../../engine/model/errors.ts";
+import { CommitStateUnknownError, UnavailableError } from "../../engine/model/backend_errors.ts";
 
 /** A method that writes a ref. */
 export type RefWrite = "pin" | "unpin" | "fork" | "deleteWorkingRef" | "promote" | "merge";

@@ -7,7 +7,7 @@
 
 import { ABSENT, DEFAULT_SETTINGS } from "../../backends/backend.ts";
 import { LanceBackend } from "../../backends/lance/lance.ts";
-import { BackendError } from "../../engine/model/errors.ts";
+import { BackendError } from "../../engine/model/backend_errors.ts";
 
 const [uri = "", name = ""] = Deno.args;
 await using backend = new LanceBackend(DEFAULT_SETTINGS);

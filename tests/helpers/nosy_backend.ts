@@ -14,7 +14,7 @@ import {
   type State,
 } from "../../backends/backend.ts";
 import { Float } from "../../engine/model/json.ts";
-import { RefMovedError } from "../../engine/model/errors.ts";
+import { RefMovedError } from "../../engine/model/backend_errors.ts";
 
 // Tests look for this mark: the module must never be evaluated in their own process.
 Object.assign(globalThis, { nosyBackendWasHere: true });

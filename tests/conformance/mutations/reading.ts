@@ -13,7 +13,7 @@ import {
   type Verdict,
 } from "../../../backends/backend.ts";
 import { memoryStatics } from "../../../backends/memory/statics.ts";
-import { BackendError, StateGoneError } from "../../../engine/model/errors.ts";
+import { BackendError, StateGoneError } from "../../../engine/model/backend_errors.ts";
 import { Float } from "../../../engine/model/json.ts";
 import { broken, type Mutation } from "./mutation.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { BackendError, RefMovedError } from "../../../engine/model/errors.ts";
+import { BackendError, RefMovedError } from "../../../engine/model/backend_errors.ts";
 import type { Mutation } from "./mutation.ts";
 
 const KIND = { kind: "memory" } as const;
