@@ -108,7 +108,13 @@ function pinError(object: ObjectManifest, { status, why, way, cause }: PinTroubl
 export async function forkBranch(
   ctx: Context,
   { object, backend }: Bound,
-  options: { readonly from: Source; readonly name: string; readonly expected: Expected } & CallOptions,
+  options: CallOptions & {
+    readonly from: Source;
+    readonly name: string;
+    readonly expected: Expected;
+    /** Whether the pin was looked at just now. @default {false} */
+    readonly looked?: boolean;
+  },
 ): Promise<string> {
   const { from, name, expected } = options;
   if (!backend.fork) {
@@ -117,7 +123,7 @@ export async function forkBranch(
       key: object.key,
     });
   }
-  const trouble = from.on === "pin"
+  const trouble = from.on === "pin" && !options.looked
     ? await pinTrouble(ctx, { backend, object: { ...object, pin: from.pin } }, options)
     : undefined;
   if (trouble) throw pinError(object, trouble);

@@ -60,7 +60,7 @@ export function newBookmark(ctx: Context, options: NewOptions = {}): Promise<New
     // The plan's own refusals come before its preconditions: they say what really is in the way (Δ18).
     refuseIfRefused(plan, `Cannot go to ${name(plan.context["bookmark"])}`);
     await checkPlan(ctx, plan, "new");
-    return await apply(ctx, plan, { target, ...options });
+    return await apply(ctx, plan, { target, looked: true, ...options });
   });
 }
 
@@ -68,7 +68,7 @@ export function newBookmark(ctx: Context, options: NewOptions = {}): Promise<New
 export async function newWithin(ctx: Context, request: NewRequest, parent: string): Promise<NewReport> {
   const { plan, target } = await planNew(ctx, request);
   refuseIfRefused(plan, `Cannot go to ${name(plan.context["bookmark"])}`);
-  return await apply(ctx, plan, { target, parent });
+  return await apply(ctx, plan, { target, looked: true, parent });
 }
 
 /** Applies a saved plan. */
@@ -115,6 +115,8 @@ function requestOf(plan: Plan): NewRequest {
 
 interface ApplyOptions extends CallOptions {
   readonly target: NewTarget;
+  /** Whether the plan was made just now, so that its pins were looked at. @default {false} */
+  readonly looked?: boolean;
   /** The operation this is a step of. */
   readonly parent?: string;
 }
@@ -144,7 +146,7 @@ async function apply(ctx: Context, plan: Plan, options: ApplyOptions): Promise<N
       await ctx.saveWorkspace(decided);
       await ctx.env.boundary?.("workspace");
       const forks = actionsOf(plan, "fork");
-      const made = await forkAll(ctx, op, { forks, before, ...pickSignal(options) });
+      const made = await forkAll(ctx, op, { forks, before, looked: options.looked === true, ...pickSignal(options) });
       const workspace = withForks(ctx.workspace, plan, made.refs);
       await ctx.saveWorkspace(workspace);
       const done = forks.filter((a) => made.refs.has(a.key));
@@ -283,7 +285,12 @@ function decisions(before: WorkspaceState, plan: Plan, target: NewTarget): Works
 async function forkAll(
   ctx: Context,
   op: RunningOp,
-  options: { readonly forks: readonly Action[]; readonly before: WorkspaceState; readonly signal?: AbortSignal },
+  options: {
+    readonly forks: readonly Action[];
+    readonly before: WorkspaceState;
+    readonly looked: boolean;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<{ refs: ReadonlyMap<string, string>; errors: ReadonlyMap<string, Error> }> {
   const byKey = new Map(options.forks.map((a) => [a.key, a]));
   const notes = new Mutex();
@@ -298,6 +305,7 @@ async function forkAll(
         from: sourceFromParams(action.params),
         name: action.target,
         expected,
+        looked: options.looked,
         ...pickSignal(options),
       });
       await ctx.env.boundary?.(`fork ${object.key}`);
