@@ -92,7 +92,7 @@ export async function pinTrouble(
 }
 
 /** Returns how a plan refuses a branch for the sake of a pin. */
-export function pinRefusal({ why, way }: PinTrouble): string {
+export function forkRefusal({ why, way }: PinTrouble): string {
   return `cannot come from its pin: ${why}: "${way}"`;
 }
 

@@ -28,8 +28,8 @@ export interface Outcomes<T> {
 }
 
 /**
- * Calls `fn` for every object, with the options its backend is called with, and collects all outcomes. An object whose kind is unknown or whose driver does not load
- * fails by itself; the others go on.
+ * Calls `fn` for every object, with the options its backend is called with, and collects all outcomes. An object whose kind
+ * is unknown or whose driver does not load fails by itself; the others go on.
  */
 export async function eachObject<T>(
   ctx: Context,

@@ -20,7 +20,7 @@ import { parseWorkingRef, workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import { requireStorePermissions } from "./granted.ts";
 import type { CallOptions } from "../reports/report.ts";
-import { caseVariant, pinRefusal, pinTrouble, readBranch, refCheck, sourceOf } from "./branches.ts";
+import { caseVariant, forkRefusal, pinTrouble, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { isHeldElsewhere, lossOf } from "./known_heads.ts";
 import { checkNewRequest, type NewRequest, type NewTarget, resolveTarget } from "./new_target.ts";
@@ -267,7 +267,7 @@ async function fork(
   };
   const ref = existing?.ref ?? facts.name;
   const trouble = now ? await pinTrouble(ctx, bound, facts.request) : undefined;
-  if (trouble) return refuse(object, ref, pinRefusal(trouble));
+  if (trouble) return refuse(object, ref, forkRefusal(trouble));
   const detail = `from ${from}${existing ? `; resets "${existing.ref}" (${existing.note})` : ""}${
     now ? "" : "; at the first writable open"
   }`;

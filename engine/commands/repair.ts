@@ -26,7 +26,7 @@ import { type CallOptions, withJson } from "../reports/report.ts";
 import type { RepairReport } from "../reports/releasing.ts";
 import { isForkable } from "../state.ts";
 import { completeAbandoned } from "./abandon_begun.ts";
-import { forkBranch, pinRefusal, pinTrouble, refCheck, sourceOf } from "./branches.ts";
+import { forkBranch, forkRefusal, pinTrouble, refCheck, sourceOf } from "./branches.ts";
 import { eachObject } from "./fan_out.ts";
 import { historyPreconditions } from "./gc_plan.ts";
 import { action } from "./gc_input.ts";
@@ -217,7 +217,7 @@ async function planBranches(
     const ref = entryOf(ctx.workspace.workingRefs, object.key) ?? "";
     if (!found || found.present || seen.has(`${found.store} ${ref}`)) return [];
     if (found.trouble) {
-      unknown[ref] = pinRefusal(found.trouble);
+      unknown[ref] = forkRefusal(found.trouble);
       return [];
     }
     seen.add(`${found.store} ${ref}`);

@@ -20,7 +20,7 @@ import { workingRefName } from "../model/names.ts";
 import { type Action, Plan, type Precondition } from "../plan/plan.ts";
 import type { CallOptions } from "../reports/report.ts";
 import { manifestsOf } from "../revision.ts";
-import { pinRefusal, pinTrouble, readBranch, refCheck, sourceOf } from "./branches.ts";
+import { forkRefusal, pinTrouble, readBranch, refCheck, sourceOf } from "./branches.ts";
 import { placePreconditions, requireOnBookmark } from "./commit_plan.ts";
 import { bind, type Bound, eachObject } from "./fan_out.ts";
 import { requireStorePermissions } from "./granted.ts";
@@ -203,7 +203,7 @@ async function destinationOf(ctx: Context, bound: Bound, w: Wanted): Promise<Des
   const readable = then.recoverable && capabilitiesOf(backend.statics, then).has("addressable");
   if (!then.pin && !readable) return `has neither a pin nor a readable state at revision "${from}"`;
   const trouble = await pinTrouble(ctx, { object: then, backend }, w.request);
-  if (trouble) return pinRefusal(trouble);
+  if (trouble) return forkRefusal(trouble);
   const source = sourceOf(then);
   const what = then.pin ? then.pin.ref : renderState(then.state);
   return {
