@@ -176,7 +176,9 @@ async function stillReads(root: string, judge: (dataset: Dataset) => string[] = 
     return await read();
   } catch (error) {
     if (!(error instanceof TetherError) || error.code !== "tracked-file") throw error;
-    // jj takes in what its user stopped ignoring; what the refusal names ends that.
+    // jj takes in what its user stopped ignoring; what the refusal names ends that. jj cannot make a commit that is the same
+    // as one it replaced within the same second.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
     for (const hint of error.hints) await typed(hint, root);
     return await read();
   }
